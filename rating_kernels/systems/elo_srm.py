@@ -3,7 +3,7 @@
 Source: "An Elo-based rating system for TopCoder SRM", text, appendix and Table 5. For a player at place ``r`` (average
 of tied places) of a division, with ``w_j`` the logistic probability that ``j`` finishes before the player,
 
-    rhat = 1 + sum_{j not tied} w_j + (number tied with) / 2          the expected place
+    rhat = 1 + sum_{j not tied} w_j + (number tied with) / 2          the expected place (``ties`` "half")
     P    = log2(rhat / r)                                             the surprise, in doublings of the place
     P'   = (1 + sum_j w_j (1 - w_j)) / (1 + sum_j w_j)                how fast rhat changes with the rating
     dR   = K Q / (Wt (1 + C P')),   Q = Pb / (1 + |Pb| / M),   Pb = P + B P' / K0
@@ -11,7 +11,11 @@ of tied places) of a division, with ``w_j`` the logistic probability that ``j`` 
 where ``Wt`` is the number of rounds including this one to the power ``alpha``, a root by default. Divisions of one
 event are separate rounds; the initial rating grows by N / 100 an event. The sums of ``w_j`` and of ``w_j (1 - w_j)``
 are the field's table and its slope (:mod:`.field`). The sum over a tie group, which is subtracted in ``rhat``, is that
-of a small field. All ratings in rating points.
+of a small field.
+
+Section 2.3 names other accounts of ties. With ``ties`` "expected" and "mid" the expected place does not know who tied,
+``rhat = 1 + sum_j w_j``, and each player tied with counts in ``r`` as in ``rhat``, ``w_j``, or half. All ratings in
+rating points.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ import numpy as np
 
 from ..core.beliefs import Beliefs, Map, serial_map
 from ..core.jit import exact
-from ..core.limits import POINTS, choice, finite, in_place_of, non_negative, positive, switch, within
+from ..core.limits import POINTS, choice, finite, in_place_of, later, non_negative, positive, switch, within
 from ..core.parts import prior_of
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import Outcome, Prior, System, check_limits
@@ -57,6 +61,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 _ROOT = 0.5  # alpha of the document's weight
 _WEIGHTS = {True: _ROOT, False: 0.0}  # alpha by use_weight
+_TIES = ("half", "expected", "mid")
+_HALF, _EXPECTED = 0, 1
 _FINAL = "Elo2"
 _PLAIN: Mapping[str, Any] = PRESETS["W"]  # without refinements; its K is never used
 
@@ -90,6 +96,9 @@ class EloSRM:
         Rating of a newcomer in the first event.
     alpha : float
         Changes are divided by this power of the number of rounds played: 0 for equal changes, 1/2 for the root.
+    ties : str
+        How players tied with count: "half" in the place and in the expected place; "expected", by their chances in
+        both; "mid", half in the place, by their chances in the expected place.
     """
 
     preset: str | None = field(default=None, metadata=choice("initial", "K", "W", "C", "Elo", "B", "Elo2"))
@@ -101,6 +110,7 @@ class EloSRM:
     use_weight: bool | None = field(default=None, metadata=switch())
     mu_init: float = field(default=1200.0, metadata=finite(POINTS))
     alpha: float | None = field(default=None, metadata=in_place_of("use_weight", _WEIGHTS, within(0.0, 2.0)))
+    ties: str = field(default="half", metadata=later(choice(*_TIES)))
     sigma_init: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
@@ -155,10 +165,11 @@ def summarise(params: EloSRM, prior: Prior, round: Rounds, map: Map) -> Surprise
     above, _, slope = field_sums(mu, rate, ones, map)
     tied = tied_sums(mu, rate, ones, first, map)
     surprises = Surprises(first, np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+    ties = _TIES.index(params.ties)
 
     def surprise(start: int, stop: int) -> None:
         _surprise_rows(
-            start, stop, n, round.lo, round.hi, above, slope, tied,
+            start, stop, n, ties, round.lo, round.hi, above, slope, tied,
             surprises.expected_rank, surprises.actual_rank, surprises.p, surprises.p_prime,
         )  # fmt: skip
 
@@ -180,7 +191,8 @@ def absorb(
 def rate_small(params: EloSRM, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     fresh = np.array([newcomer(params, event) for event in rounds.event.tolist()])
-    _rate_small(rounds.columns, params.mu_init, fresh, _rule(params), beliefs.store, outcome)
+    ties = _TIES.index(params.ties)
+    _rate_small(rounds.columns, params.mu_init, fresh, ties, _rule(params), beliefs.store, outcome)
 
 
 class SRMRule(NamedTuple):
@@ -207,11 +219,13 @@ def _read_rows(begin, end, player, mu_init, fresh, store, prior):
 
 
 @exact
-def _surprise_rows(start, stop, n, lo, hi, above, slope, tied, expected_rank, actual_rank, p, p_prime):
+def _surprise_rows(start, stop, n, ties, lo, hi, above, slope, tied, expected_rank, actual_rank, p, p_prime):
     for i in range(start, stop):
-        ties = 0.5 * (hi[i] - lo[i])
-        apart = above[i] - tied[i] if hi[i] - lo[i] < n - 1 else 0.0  # exactly 0 if all tie
-        expected_rank[i], actual_rank[i] = 1.0 + apart + ties, 1.0 + lo[i] + ties
+        half, all_tie = 0.5 * (hi[i] - lo[i]), hi[i] - lo[i] == n - 1
+        apart = above[i] - tied[i] if not all_tie else 0.0  # exactly 0 if all tie
+        within = tied[i] - 0.5  # without the player's own term
+        expected_rank[i] = 1.0 + apart + (half if ties == _HALF else within)
+        actual_rank[i] = 1.0 + lo[i] + (within if ties == _EXPECTED else half)
         p[i] = math.log2(expected_rank[i] / actual_rank[i])
         # without the player's own terms, w = 1/2 and w (1 - w) = 1/4
         p_prime[i] = (0.75 - slope[i] / _RATE) / (0.5 + above[i])
@@ -233,7 +247,7 @@ def _move_rows(begin, end, player, time_seconds, rule, prior, p, p_prime, store,
 
 
 @exact
-def _rate_small(rounds, mu_init, fresh, rule, store, outcome):
+def _rate_small(rounds, mu_init, fresh, ties, rule, store, outcome):
     zero, prior = np.int64(0), prior_of(outcome, np.empty(0))
     above, below, slope, tied = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     rate, weight, scratch = np.full(SMALL, _RATE), np.ones(SMALL), np.empty(SMALL)
@@ -246,7 +260,7 @@ def _rate_small(rounds, mu_init, fresh, rule, store, outcome):
         first = group_starts(lo)
         for g in range(len(first) - 1):
             sum_ties(first[g], first[g + 1], field, rate, weight, tied, below, scratch)
-        _surprise_rows(zero, n, n, lo, rounds.hi[i:j], above, slope, tied, expected_rank, actual_rank, p, p_prime)
+        _surprise_rows(zero, n, n, ties, lo, rounds.hi[i:j], above, slope, tied, expected_rank, actual_rank, p, p_prime)
         _move_rows(i, j, rounds.player, rounds.time_seconds[r], rule, prior, p, p_prime, store, outcome)
 
 

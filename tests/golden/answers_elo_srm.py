@@ -20,7 +20,7 @@ SYSTEM = SYSTEMS["elo-srm"]
 INNER = {"expected_rank", "actual_rank", "p", "p_prime"}
 VARIANT = {"k": 600.0, "c": 4.0}  # without bound, bonus and growth
 _ELO_SRM = {"initial": "mu_init"} | {
-    name: name for name in ("preset", "k", "c", "m", "b", "n_inflation", "use_weight", "mu_init", "alpha")
+    name: name for name in ("preset", "k", "c", "m", "b", "n_inflation", "use_weight", "mu_init", "alpha", "ties")
 }
 
 
@@ -40,6 +40,7 @@ def twin(vector: Vector) -> Answers:
     one = Twin(
         *(getattr(params, name) for name in ("k", "c", "m", "b", "n_inflation", "alpha", "mu_init")),
         vector["params"].get("initial_state", {}),
+        params.ties,
     )
     return [
         {

@@ -42,6 +42,7 @@ class Twin:
     alpha: float = 0.5
     initial: float = 1200.0
     initial_state: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    ties: str = "half"
 
     def __post_init__(self) -> None:
         self.rating = {name: float(rating) for name, (rating, _) in self.initial_state.items()}
@@ -67,6 +68,10 @@ class Twin:
         ties = sum(other_lo == lo for _, other_lo in others) / 2
         actual = 1 + sum(other_lo < lo for _, other_lo in others) + ties
         expected = math.fsum([1, ties, *(w for w, other_lo in others if other_lo != lo)])
+        if self.ties != "half":
+            expected = math.fsum([1, *(w for w, _ in others)])
+        if self.ties == "expected":
+            actual = math.fsum([1, *(other_lo < lo or w * (other_lo == lo) for w, other_lo in others)])
         p = math.log2(expected / actual)
         p_prime = math.fsum([1, *(w * (1 - w) for w, _ in others)]) / math.fsum([1, *(w for w, _ in others)])
         raised = p + self.b / K0 * p_prime

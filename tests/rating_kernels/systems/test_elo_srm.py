@@ -19,6 +19,7 @@ from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, EloSRM, Outcome, Rounds
+from ranklake.rating_kernels.core.beliefs import serial_map
 from ranklake.rating_kernels.fields.blocks import BLOCK
 from ranklake.rating_kernels.fields.direct import DIRECT
 from ranklake.rating_kernels.systems.elo_srm import SMALL, Surprises, newcomer
@@ -26,6 +27,7 @@ from ranklake.rating_kernels.systems.elo_srm import SMALL, Surprises, newcomer
 SYSTEM = SYSTEMS["elo-srm"]
 believed = partial(players_at, SYSTEM, n_rounds=3)
 POINTS = 1e-9
+TIES = ("half", "expected", "mid")
 
 Events = list[list[list[tuple[str, int, int]]]]  # events of divisions of standings
 
@@ -34,9 +36,9 @@ def rated(params: EloSRM, mu: Any, round: Rounds, engine: Engine | None = None, 
     return rate_rounds(SYSTEM, params, believed(params, mu, n_rounds=n_rounds), round, engine or Serial())
 
 
-def surprises(mu: Any, round: Rounds, engine: Engine | None = None) -> Surprises:
+def surprises(mu: Any, round: Rounds, engine: Engine | None = None, ties: str = "half") -> Surprises:
     """What the summary of a round says, whatever its size."""
-    params, prior = EloSRM(), Outcome.empty(len(mu)).prior
+    params, prior = EloSRM(ties=ties), Outcome.empty(len(mu)).prior
     SYSTEM.prior(params, believed(params, mu), round, 0, len(mu), prior)
     return SYSTEM.summarise(params, prior, round, (engine or Serial()).map)
 
@@ -121,6 +123,7 @@ some_params = st.fixed_dictionaries(
         "m": st.just(0.5),
         "n_inflation": st.sampled_from([-100.0, 1000.0]),
         "alpha": st.sampled_from([0.25, 2.0]),
+        "ties": st.sampled_from(TIES),
     },
 )
 
@@ -134,7 +137,7 @@ some_params = st.fixed_dictionaries(
 def test_history__of_events_and_divisions_agrees_with_the_twin(events, chosen, players) -> None:
     params = SYSTEM.params(**chosen)
     names = ("k", "c", "m", "b", "n_inflation", "alpha", "mu_init")
-    twin = Twin(*(getattr(params, name) for name in names), players)
+    twin = Twin(*(getattr(params, name) for name in names), players, params.ties)
     rows = {name: row for row, name in enumerate(POOL)}
     divisions = [division for event in events for division in event]
     times = [86_400 * (i + 1) for i, event in enumerate(events) for _ in event]
@@ -172,12 +175,13 @@ def test_round_of_hundreds__agrees_with_the_twin_groups_large_and_small_included
     assert rated(EloSRM(), mu, round, n_rounds=n_rounds).mu == pytest.approx([one.mu for one in expected], abs=POINTS)
 
 
+@pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("sizes", [[1] * SMALL, [SMALL], [100, 1, 55, 100], [2] * (SMALL // 2)])
-def test_round__through_the_four_steps_is_the_same_as_in_one_call(sizes: list[int]) -> None:
-    n = sum(sizes)
+def test_round__through_the_four_steps_is_the_same_as_in_one_call(sizes: list[int], ties: str) -> None:
+    n, params = sum(sizes), EloSRM(ties=ties)
     mu = np.random.default_rng(n).normal(1500, 600, n)
-    steps = four_steps(SYSTEM, EloSRM(), believed(EloSRM(), mu), ladder(*sizes))
-    assert steps.mu == pytest.approx(rated(EloSRM(), mu, ladder(*sizes)).mu, abs=POINTS)
+    steps = four_steps(SYSTEM, params, believed(params, mu), ladder(*sizes))
+    assert steps.mu == pytest.approx(rated(params, mu, ladder(*sizes)).mu, abs=POINTS)
 
 
 @pytest.mark.slow
@@ -192,14 +196,17 @@ def test_surprises__of_a_field_with_a_huge_tie_group_are_those_of_all_pairs(kind
         "newcomers": lambda: np.full(n, 1200.0),
     }[kind]()
     round = ladder(*[1] * 200, 300, n - 500)
-    said = surprises(mu, round)
     w = 1 / (1 + 10.0 ** ((mu[:, None] - mu[None, :]) / 400))  # that the column beats the row
     np.fill_diagonal(w, 0.0)
-    apart = np.where(round.lo[:, None] == round.lo[None, :], 0.0, w).sum(axis=1)
-    ties = (round.hi - round.lo) / 2
-    p = np.log2((1 + apart + ties) / (1 + round.lo + ties))
-    assert said.p == pytest.approx(p, abs=2e-13)
-    assert said.p_prime == pytest.approx((1 + (w * (1 - w)).sum(axis=1)) / (1 + w.sum(axis=1)), rel=2e-11)
+    within = np.where(round.lo[:, None] == round.lo[None, :], w, 0.0).sum(axis=1)
+    half, regardless = (round.hi - round.lo) / 2, 1 + w.sum(axis=1)
+    places = {
+        "half": (regardless - within + half, half), "expected": (regardless, within), "mid": (regardless, half)
+    }  # fmt: skip
+    for ties, (expected, tied) in places.items():
+        said = surprises(mu, round, ties=ties)
+        assert said.p == pytest.approx(np.log2(expected / (1 + round.lo + tied)), abs=2e-13)
+        assert said.p_prime == pytest.approx((1 + (w * (1 - w)).sum(axis=1)) / regardless, rel=2e-11)
 
 
 # --- laws ---
@@ -219,12 +226,42 @@ def test_surprises__without_ties_sum_to_no_less_than_zero_and_slopes_stay_betwee
         assert not said.p.any()
 
 
+def test_ties__of_three_accounts_are_the_same_to_the_bit_where_nobody_ties() -> None:
+    for n in (2, 40, SMALL + 1):
+        mu = np.random.default_rng(n).normal(1500, 500, n)
+        moved = [rated(EloSRM(ties=ties), mu, ladder(*[1] * n)).mu for ties in TIES]
+        assert same_bits(moved[0], moved[1])
+        assert same_bits(moved[0], moved[2])
+
+
+def test_ties__counted_half_in_the_place_alone_pull_the_tied_together() -> None:
+    moved = {ties: rated(EloSRM(preset="Elo", ties=ties), [1800.0, 1200.0], ladder(2)).mu for ties in TIES}
+    assert moved["half"].tolist() == moved["expected"].tolist() == [1800.0, 1200.0]
+    assert moved["mid"][0] < 1790.0
+    assert moved["mid"][1] > 1210.0
+
+
+def test_surprises__with_ties_may_sum_to_less_than_zero() -> None:
+    """Equation 9 counts on expected places that are as tied as the places: two underdogs who tie first are not."""
+    draw, prior, negative = np.random.default_rng(1), Outcome.empty(8).prior, dict.fromkeys(TIES, 0)
+    for _ in range(400):
+        prior.mu[:], groups = draw.normal(1500, 300, 8), int(draw.integers(1, 8))
+        cuts = np.sort(draw.choice(np.arange(1, 8), groups - 1, replace=False))
+        round = ladder(*np.diff([0, *cuts, 8]))
+        for ties in TIES:
+            negative[ties] += math.fsum(SYSTEM.summarise(EloSRM(ties=ties), prior, round, serial_map).p) < -1e-12
+    assert negative == {"half": 0, "expected": 0, "mid": 94}  # as in docs/systems/topcoder.md
+    underdogs = [surprises([700.0, 700.0, 2300.0], ladder(2, 1), ties=ties).p.sum() for ties in TIES]
+    assert underdogs == pytest.approx([math.log2(25 / 27)] * 3, abs=1e-3)
+
+
 @pytest.mark.quick("[!1]*", "1?*")
 @pytest.mark.parametrize("n", [1, 2, 7, SMALL, SMALL + 1, BLOCK + 1])
 def test_round__in_which_all_tie_is_no_surprise_to_the_bit(n: int) -> None:
     mu = np.random.default_rng(n).normal(1500, 500, n)
-    assert same_bits(rated(EloSRM(preset="Elo"), mu, ladder(n)).mu, mu)
-    assert not surprises(mu, ladder(n)).p.any()
+    for ties in ("half", "expected"):
+        assert same_bits(rated(EloSRM(preset="Elo", ties=ties), mu, ladder(n)).mu, mu)
+        assert not surprises(mu, ladder(n), ties=ties).p.any()
     assert np.all(rated(EloSRM(), mu, ladder(n)).mu > mu)  # the bonus for taking part
 
 

@@ -36,7 +36,7 @@ CHOICES: dict[str, tuple[dict[str, Any], ...]] = {
     "leetcode": ({}, {"tie_rank": "max"}, {"tie_rank": "avg"}),
     "atcoder": ({"rounded": False},),
     "topcoder": ({}, {"two_phase": True, "published_constants": True, "vol_after_cap": True}),
-    "elo-srm": ({}, {"preset": "W"}),
+    "elo-srm": ({}, {"preset": "W"}, {"alpha": 1.0, "ties": "expected"}),
     "elo": ({}, {"cdf": "normal"}, {"k": 20.0, "pairs": "sum"}, {"cdf": "normal", "k_rule": "fide"}),
     "glicko": ({}, {"period_days": 3.0}),
     "glicko2": ({}, {"period_days": 3.0}),
