@@ -11,19 +11,26 @@ from typing import Any, Literal
 import numpy as np
 
 from ranklake.rating_kernels import Outcome, Rounds, System
-from ranklake.rating_kernels.core.standings import Floats
+from ranklake.rating_kernels.core.standings import Floats, Longs
 
 from ..common.configuration.settings import check_simultaneous, check_times, chosen_of, rates_simultaneously
 from ..common.skipping import Skipping
 from ..common.text import count
+from ..common.times import spelled
 from ..engines.threads import Threads
 from ..evaluation.scores import Mask
+from ..execution.periods import GivenPeriods, Remedies, check_periods, first_period_ahead
 from ..execution.rounds import check_rounds, rate_rounds
 from ..rating.commits.level import Level
 from .candidates import Candidate
 from .histories import BenchmarkHistory, simultaneous
 from .measures import sums_of
 
+_REMEDIES = Remedies(
+    "give newcomers one, as mu_init=1500",
+    "give a data set of games with a longer --period",
+    "leave the column of advantages out",
+)
 Status = Literal["rated", "not possible", "diverges", "failed"]
 
 
@@ -78,8 +85,8 @@ def _rated_by(system: System, params: Any, history: BenchmarkHistory) -> tuple[R
     """The rounds that a system rates, and a mask of them; ``ValueError`` if it has no rule for some of them."""
     if history.periods is None:
         check_simultaneous(system, params, "the history has contests")
-    elif system.periods and not params.mu_init:
-        raise ValueError(f"{system.name} rates games against rated players; give newcomers a rating, as mu_init=1500")
+    else:
+        _check_periods(system, params, history, history.periods)
     if not history.timed:
         check_times(type(params), chosen_of(params), "the history has no times")
     kept = Skipping.of(system).keep(history.rounds)
@@ -88,6 +95,15 @@ def _rated_by(system: System, params: Any, history: BenchmarkHistory) -> tuple[R
         rounds = simultaneous(rounds, history.periods)
     check_rounds(system, params, rounds)
     return rounds, kept
+
+
+def _check_periods(system: System, params: Any, history: BenchmarkHistory, periods: Longs) -> None:
+    """Refuse periods that the system cannot rate; a period has the name of its last day."""
+    rounds, starts = history.rounds, periods[:-1]
+    ends = rounds.time_seconds[periods[1:] - 1]
+    where, ahead = f"history {history.name}", first_period_ahead(rounds, starts)
+    given = GivenPeriods(where, ends, lambda at: f"to {spelled(int(ends[at]))}", False, ahead, _REMEDIES)
+    check_periods(system, getattr(params, "mu_init", 0.0), given)
 
 
 def _rate(system: System, params: Any, n_players: int, rounds: Rounds, engine: Threads) -> tuple[Outcome, float]:

@@ -28,9 +28,13 @@ LEAST_BEFORE = {"everyone": 1, "experienced": 5}
 
 
 class GameFacts:
-    """The weights and advantages of games in the rounds of a run, which are periods of games."""
+    """The weights and advantages of games in the rounds of a run, which are periods of games.
 
-    def __init__(self, rounds: RatedRounds) -> None:
+    ``without_advantages``: the system has no rule for advantages, so that the run has rated none.
+    """
+
+    def __init__(self, rounds: RatedRounds, without_advantages: bool) -> None:
+        self._without = without_advantages
         self._dataset, self._run, self._lock = rounds.dataset, rounds.run.name, Lock()
         ids, known = pa.array(rounds.chain.contest_ids, pa.string()), self._dataset.contests.column("contest_id")
         self._places = pc.index_in(ids, value_set=known.combine_chunks())  # in the data set, of each round
@@ -58,6 +62,8 @@ class GameFacts:
                         raise self._changed(part.first_contest + at)
                     weight[first // 2 : last // 2] = part.games.weight[a // 2 : b // 2]
                     if len(part.games.advantage):
+                        if self._without and part.games.advantage[a // 2 : b // 2].any():
+                            raise self._changed(part.first_contest + at)
                         ahead[first // 2 : last // 2] = part.games.advantage[a // 2 : b // 2]
         return weight, np.outer(ahead, HALVES).ravel()
 

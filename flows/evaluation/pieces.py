@@ -57,7 +57,8 @@ class PieceScorer:
         self._system = find_system(self._run.config["system"])
         self._params = build_params(self._system, recorded_settings(self._system, self._run.config["params"]))
         self._weight = np.array(rounds.contests_table.column("weight").fill_null(1.0))
-        self._teams, self._games = rounds.teams, GameFacts(rounds) if rounds.of_games else None
+        self._teams = rounds.teams
+        self._games = GameFacts(rounds, self._system.periods) if rounds.of_games else None
 
     def score(self, piece: Chain) -> Piece:
         """The scores of the rounds of a piece.

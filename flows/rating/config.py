@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Dataset, Run
@@ -18,9 +17,17 @@ from ranklake.storage.lake.remedies import damaged
 
 from ..common.configuration.settings import build_params, check_times, find_system, params_to_json, recorded_settings
 from ..common.skipping import Skipping
+from ..execution.periods import GivenPeriods, Remedies, check_periods
 from ..results.level_shifts import STEADY
 from ..results.titles import TitlesChoice
 from .chain import NUMERICS, config_digest
+
+_REMEDIES = Remedies(
+    "record some in a table with the columns handle and rating, by `ranklake attributes`, or let all begin with one, "
+    "as with --set mu_init=1500",
+    "ingest the games with a longer --period into another data set",
+    "ingest the games without it, by --column advantage= or without --advantage, or choose another system",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +120,25 @@ def check_level_times(dataset: Dataset, level: str | None) -> None:
         )
 
 
-def check_periods(config: RunConfig, contests: pa.Table, some_rated: bool) -> None:
-    """Refuse periods that a system of rated periods cannot rate: nobody has a rating in the beginning, or two of them
-    end on one day, in UTC.
-    """
-    system = config.system
-    if not (some_rated or config.params.mu_init):
-        raise ValueError(
-            f"{system} rates games against rated players, and no player of data set {config.dataset} has a rating; "
-            "record some in a table with the columns handle and rating, by `ranklake attributes`, or let all begin "
-            "with one, as with --set mu_init=1500"
-        )
-    day = contests.column("time_seconds").to_numpy() // 86_400
-    same = np.flatnonzero(day[1:] == day[:-1])
-    if len(same):
-        one, other = contests.column("contest_id").slice(int(same[0]), 2).to_pylist()
-        raise ValueError(
-            f"{system} rates periods of a day or longer, and the periods {one} and {other} end on one day; ingest the "
-            "games with a longer --period into another data set"
-        )
+def check_dataset_periods(config: RunConfig, dataset: Dataset, some_rated: bool) -> None:
+    """Refuse periods of a data set that a system of rated periods cannot rate; see :func:`.periods.check_periods`."""
+    system, contests = find_system(config.system), dataset.contests
+    if not system.periods:
+        return
+    ends, names = contests.column("time_seconds").to_numpy(), contests.column("contest_id")
+    given = GivenPeriods(
+        f"data set {dataset.name}", ends, lambda at: str(names[at]), some_rated, _first_ahead(dataset), _REMEDIES
+    )
+    check_periods(system, config.params.mu_init, given)
+
+
+def _first_ahead(dataset: Dataset) -> int | None:
+    """The first period of a data set with an advantage; reads all games."""
+    for part in dataset.standings():
+        if part.games is not None and part.games.advantage.any():
+            row = 2 * int(np.flatnonzero(part.games.advantage)[0])
+            return part.first_contest + int(np.searchsorted(part.offsets, row, "right")) - 1
+    return None
 
 
 def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uninformative: bool | None = None) -> str:

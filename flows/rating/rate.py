@@ -27,7 +27,7 @@ from ..execution.rounds import check_team_rule
 from .chain import NUMERICS
 from .commits import commit_policy
 from .commits.commit_policy import CommitPolicy
-from .config import RunConfig, check_dataset_times, check_level_times, check_periods
+from .config import RunConfig, check_dataset_periods, check_dataset_times, check_level_times
 from .plan import Plan
 from .plan_runner import PlanRunner
 from .report import Progress, RateReport
@@ -107,8 +107,7 @@ def checked_plan(dataset: Dataset, config: RunConfig, options: RateOptions) -> P
         refuse_other(RunConfig.of(plan.run), replace(config, recorded=plan.skipping))
     if dataset.kind != GAMES_KIND:
         check_simultaneous(find_system(config.system), config.params, f"data set {dataset.name} has contests")
-    if find_system(config.system).periods:
-        check_periods(config, dataset.contests, "mu" in plan.state)
+    check_dataset_periods(config, dataset, "mu" in plan.state)
     if plan.has_teams:
         check_team_rule(find_system(config.system), f"data set {dataset.name} has contests of teams")
     if plan.run is None or plan.run.config.get("params") != plan.config["params"]:  # older runs go on

@@ -18,10 +18,15 @@ from helpers.tables import over_years
 
 import ranklake
 from ranklake.flows.benchmark.candidates import candidates_of, published_for
-from ranklake.flows.benchmark.histories import sources_of
+from ranklake.flows.benchmark.cells import measure
+from ranklake.flows.benchmark.histories import HistorySource, sources_of
 from ranklake.flows.benchmark.measures import COLUMNS, METRICS, differences, measures
+from ranklake.flows.common.progress import not_shown
+from ranklake.flows.ingestion.games import ingest_games
+from ranklake.flows.sources.games.options import GamesOptions
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.metrics.bootstrap import MOST_UNITS
+from ranklake.storage import Lake
 
 CHANCES = ("own_cross_entropy", "brier", "calibration_error")
 SYSTEM = ("--system", "elo", "--system", "elo-mmr")
@@ -138,7 +143,29 @@ def test_fide__needs_games_and_players_with_a_rating(files: Path) -> None:
     for name, last in (("club", "not possible"), ("chess", "rated")):
         assert [rows_of(report, name)[label]["status"] for label in systems] == ["not possible", last]
     reason = rows_of(report, "chess")["fide"]["reason"]
-    assert reason == "fide rates games against rated players; give newcomers a rating, as mu_init=1500"
+    said = "fide rates games against rated players, and no player of history chess has a rating"
+    assert reason == f"{said}; give newcomers one, as mu_init=1500"
+
+
+def test_fide__is_not_possible_for_periods_of_hours_or_games_with_advantages(tmp_path: Path) -> None:
+    lines = ["white,black,result,time", "a,b,1-0,2026-01-10T10:00", "b,c,1-0,2026-01-10T18:00", "c,a,1-0,2026-01-12"]
+    (tmp_path / "hours.csv").write_text("\n".join(lines), encoding="utf-8")
+    columns = [",".join(cells) for cells in zip(lines, ("advantage", "0", "0", "35"), strict=True)]
+    (tmp_path / "ahead.csv").write_text("\n".join(columns), encoding="utf-8")
+    lake = Lake.open(tmp_path / "lake", create=True)
+    ingest_games(lake, [str(tmp_path / "hours.csv")], "hours", GamesOptions(period="hour"))
+    [fide] = candidates_of(["fide mu_init=1500"])
+    sources = [HistorySource("hours", lake, {}), *sources_of([], [str(tmp_path / "ahead.csv")], [], {})]
+    hours, ahead = (measure(source.read(not_shown), fide, 0.1, 1) for source in sources)
+    assert (hours.status, ahead.status) == ("not possible", "not possible")
+    assert hours.reason == (
+        "fide rates periods of a day or longer, and the periods to 2026-01-10 10:00:00 UTC and to 2026-01-10 18:00:00 "
+        "UTC end on one day; give a data set of games with a longer --period"
+    )
+    assert ahead.reason == (
+        "fide has no rule for advantages, and period to 2026-01-12 00:00:00 UTC of history ahead has a game with one; "
+        "leave the column of advantages out"
+    )
 
 
 def test_benchmark__names_what_cannot_be_read_or_rated(invoke: Command, files: Path, tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from helpers.lakes import copy_of, ingest, often, rate_run, rated
 from helpers.rated_runs import problems
 from twins.fide import Twin
 
-from ranklake import predict, rate_history
+from ranklake import evaluate, predict, rate_history
 from ranklake.flows.answers.run_prediction import predict_run
+from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.maintenance.freshness import freshness
 from ranklake.flows.publication.publish import publish
@@ -111,6 +112,17 @@ def test_run__resumes_after_any_period_and_by_other_engines(copied: Lake) -> Non
     assert problems(copied, "parts") == []
 
 
+@pytest.mark.slow
+def test_run__has_the_same_bits_on_a_cluster(copied: Lake) -> None:
+    pytest.importorskip("distributed", reason="needs pip install 'ranklake[cluster]'")
+    rate_fide(copied, run="whole")
+    with open_engine("dask", 2) as engine:
+        assert rate_fide(copied, run="first", max_rounds=3, engine=engine).rated == 3
+        rate_fide(copied, run="first", engine=engine)
+    assert rated(copied, "first").equals(rated(copied, "whole"))
+    assert problems(copied, "first") == []
+
+
 def test_run__is_rated_again_from_the_first_period_of_a_player_whose_attribute_changed(
     copied: Lake, tmp_path: Path
 ) -> None:
@@ -198,6 +210,23 @@ def test_periods__shorter_than_a_day_are_refused(copied: Lake, tmp_path: Path) -
         rate_fide(copied, dataset="hours", run="hours", mu_init=1500)
     ingest_periods(copied, as_periods(games, DAY), "days")
     assert rate_fide(copied, dataset="days", run="days", mu_init=1500).rated == 2
+
+
+def test_advantages__are_refused_before_the_first_period_is_rated(copied: Lake, invoke: Command) -> None:
+    ahead = [*GAMES[:-1], GAMES[-1]._replace(advantage=35.0)]
+    ingest_periods(copied, as_periods(ahead, MONTH))
+    name = PERIODS[-1].contest_id
+    said = rf"fide has no rule for advantages, and period {name} of data set league has a game with one; ingest the .*"
+    with pytest.raises(ValueError, match=said):
+        rate_fide(copied)
+    assert Run.names(copied) == []
+    answer = invoke("rate", "--dataset", "league", "--system", "fide", "--lake", copied.url)
+    assert (answer.code, "without it, by --column advantage= or without --advantage" in answer.err) == (1, True)
+    ingest_periods(copied, PERIODS)
+    rate_fide(copied)
+    ingest_periods(copied, as_periods(ahead, MONTH))
+    with pytest.raises(LakeError, match=f"period {name} of data set league has other games than run run; .*"):
+        evaluate(copied, "run")
 
 
 def test_contests__are_refused_before_the_first_is_rated(copied: Lake, invoke: Command) -> None:
