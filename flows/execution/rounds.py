@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Map
 from ranklake.rating_kernels.core.learning import Tally
+from ranklake.rating_kernels.core.margins import NO_MARGIN
 from ranklake.rating_kernels.core.standings import OUTSIDE
 
 from ..engines.threads import Threads
@@ -75,6 +77,7 @@ def check_rounds(system: System, params: Any, rounds: Rounds) -> None:
     """Raise ``ValueError`` if a system has no rule for some of the rounds."""
     check_teams(system, rounds)
     check_advantages(system, params, rounds)
+    check_margins(system, params, np.diff(rounds.offsets))
     if system.periods and not are_games(rounds):
         sizes = np.diff(rounds.offsets)
         at = int(np.argmax((sizes != 2) | rounds.with_unrated))
@@ -97,6 +100,14 @@ def check_team_rule(system: System, where: str = "") -> None:
         able = [name for name, other in SYSTEMS.items() if other.rate_teams is not None]
         rule = f"{system.name} has no rule for rounds of teams; {', '.join(able[:-1])} and {able[-1]} have one"
         raise ValueError(f"{where}: {rule}" if where else rule)
+
+
+def check_margins(system: System, params: Any, sizes: npt.NDArray[np.integer]) -> None:
+    """Raise ``ValueError`` if a round is too large to count the margins of all its pairs, by the sizes of rounds."""
+    if system.margins == "pairs" and params.margin != NO_MARGIN and (sizes > system.small).any():
+        at = int(np.argmax(sizes > system.small))
+        rule = f"{system.name} counts margins pair by pair, in rounds of at most {system.small} participants"
+        raise ValueError(f"{rule}; round {at} of those given has {sizes[at]}; choose margin={NO_MARGIN}")
 
 
 def check_advantages(system: System, params: Any, rounds: Rounds) -> None:

@@ -229,6 +229,9 @@ class System:
         or a player's own value of a hyperparameter (NaN: that of the run): column, attribute, and permitted values.
     ignores : tuple of str
         The columns ``weight`` and ``perf_ceiling`` of rounds that no rating depends on.
+    margins : str
+        What counts as its margin of victory says, by hyperparameters of :class:`.margins.MarginParams`: "games" of two
+        only, or all "pairs" of a round of at most ``small`` participants, and larger ones are refused; empty: nothing.
     learning : Learning, or None
         The state of the run that belongs to no player, and how rounds change it.
     empty_summary : () -> Summary, or None
@@ -264,6 +267,7 @@ class System:
     periods: bool = False
     attributes: tuple[tuple[str, str, Limits], ...] = ()
     ignores: tuple[Literal["weight", "perf_ceiling"], ...] = ()
+    margins: Literal["", "games", "pairs"] = ""
     learning: Learning | None = None
     empty_summary: Callable[[], Summary] | None = None
 

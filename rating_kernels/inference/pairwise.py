@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact, inner_exact, inner_kernel
+from ..core.margins import factor_of_game, factor_of_rows
 from ..core.numerics import C3, exp, exp_in_registers
 from ..core.standings import Floats, Ints, Longs
 from ..fields.field_sums import field_sums
@@ -61,6 +62,22 @@ class Period:
     information: Floats
 
 
+class PeriodGames(NamedTuple):
+    """The games of a rating period, one entry a game.
+
+    ``a``, ``b`` (int32): places of the two players in :attr:`Period.player`.
+    ``score``: of ``a``, 0 to 1.
+    ``lead``: advantage of ``a`` less that of ``b``, rating points; empty for none.
+    ``difference``: points of ``a`` less those of ``b``, NaN where unknown; empty for none.
+    """
+
+    a: Ints
+    b: Ints
+    score: Floats
+    lead: Floats
+    difference: Floats
+
+
 def pairwise_sums(mu: Floats, sigma: Floats, lo: Ints, q: float, map: Map) -> GameSums:
     """Sums over all pairs of one contest, from the tabulated field.
 
@@ -78,8 +95,8 @@ def pairwise_sums(mu: Floats, sigma: Floats, lo: Ints, q: float, map: Map) -> Ga
 
 def gather_games(
     beliefs: Beliefs, a: npt.ArrayLike, b: npt.ArrayLike, score: npt.ArrayLike
-) -> tuple[Period, Ints, Ints, Floats]:
-    """The players in order of first appearance, with zero sums, and the games with players as places in that order.
+) -> tuple[Period, PeriodGames]:
+    """The players in order of first appearance, with zero sums, and the games between them.
 
     Raises ValueError: columns of unequal length, a player without a row, equal players, or a score outside [0, 1];
     names the game.
@@ -97,7 +114,8 @@ def gather_games(
         raise ValueError(f"game {bad[0]}: score must be between 0 and 1, got {scores[bad[0]]}")
     place = np.zeros(len(beliefs), dtype=np.int32)
     player, one, other = number_players(one, other, place)
-    return Period(player, np.zeros(len(player)), np.zeros(len(player))), one, other, scores
+    games = PeriodGames(one, other, scores, np.empty(0), np.empty(0))
+    return Period(player, np.zeros(len(player)), np.zeros(len(player))), games
 
 
 def _rows(name: str, given: npt.ArrayLike, n_players: int) -> Ints:
@@ -159,6 +177,34 @@ def pairwise_sums_directly(begin, end, lo, hi, q, mu, sigma, g, surprise, inform
 
 
 @inner_exact
+def count_games(r, stop, rounds, margin, mu, surprise, information):
+    """Let rounds ``r`` to ``stop - 1`` of two count as their margins say; ``mu`` are strengths."""
+    for i in range(rounds.offsets[r], rounds.offsets[stop], 2):
+        m = factor_of_rows(margin, rounds.points, i, i + 1, rounds.lo[i + 1] == 0, mu[i] - mu[i + 1])
+        for k in (i, i + 1):
+            surprise[k] *= m
+            information[k] *= m
+
+
+@inner_exact
+def count_pairs(begin, end, rounds, q, margin, mu, sigma, g, surprise, information):
+    """The sums of :func:`pairwise_sums_directly`, where each pair of a contest counts as its margin says."""
+    n, lo = end - begin, rounds.lo
+    for k in range(n):
+        g[k] = _certainty(q, sigma[begin + k])
+        surprise[begin + k], information[begin + k] = 0.0, 0.0
+    for a in range(n):
+        for b in range(a + 1, n):
+            drawn, lead = lo[begin + b] == lo[begin + a], mu[begin + a] - mu[begin + b]
+            m = factor_of_rows(margin, rounds.points, begin + a, begin + b, drawn, lead)
+            for me, you, scored, ahead in ((a, b, 0.5 if drawn else 1.0, lead), (b, a, 0.5 if drawn else 0.0, -lead)):
+                e = exp(-ahead * q * g[you])
+                expected = 1.0 / (1.0 + e)
+                surprise[begin + me] += m * g[you] * (scored - expected)
+                information[begin + me] += m * g[you] * g[you] * (e * expected) * expected
+
+
+@inner_exact
 def sum_each_game(begin, n, lo, q, mu, sigma, surprise, information):
     """The sums of each of ``n`` games of two, at most :data:`.game_performance.GAMES`, in rows from ``begin`` on."""
     games = np.ones((_NUMBERS, GAMES))  # complete, and one array: the compiler vectorises without checks
@@ -200,19 +246,20 @@ def number_players(a, b, place):
 
 
 @exact
-def sum_games(a, b, score, lead, q, mu, sigma, surprise, information):
-    """Add games between places ``a`` and ``b`` of the given beliefs to the sums, in order.
-
-    ``lead`` is the advantage of ``a`` less that of ``b`` in each game, rating points; empty for none.
-    """
+def sum_games(games, q, margin, mu, sigma, surprise, information):
+    """Add games of :class:`PeriodGames` between players of the given beliefs to the sums, in order."""
+    a, b, score, lead, difference = games
     g = np.empty(len(mu))
     for i in range(len(mu)):
         g[i] = _certainty(q, sigma[i])
     for i in range(len(a)):
         one, other = a[i], b[i]
         ahead = lead[i] if len(lead) > 0 else 0.0
+        m = 1.0
+        if len(difference) > 0:
+            m = factor_of_game(margin, difference[i], score[i], mu[one] - mu[other] + ahead)
         for me, you, scored, more in ((one, other, score[i], ahead), (other, one, 1.0 - score[i], -ahead)):
             e = exp((mu[you] - (mu[me] + more)) * q * g[you])
             expected = 1.0 / (1.0 + e)
-            surprise[me] += g[you] * (scored - expected)
-            information[me] += g[you] * g[you] * (e * expected) * expected
+            surprise[me] += m * g[you] * (scored - expected)
+            information[me] += m * g[you] * g[you] * (e * expected) * expected

@@ -9,16 +9,15 @@ import numpy as np
 
 from ..core.beliefs import Beliefs
 from ..core.jit import exact
-from ..core.standings import Floats, Ints, Rounds
+from ..core.standings import Rounds
 from ..core.system import Outcome
-from .pairwise import Period, number_players
+from .pairwise import Period, PeriodGames, number_players
 
 SEQUENTIAL, SIMULTANEOUS = "sequential", "simultaneous"
 
-RatePeriod = Callable[[Period, Ints, Ints, Floats, Floats, int, Outcome], None]
-"""Rates one period, given its players with zero sums, the places of the first and the second player of each game among
-them, the scores of the first one, its advantages less those of the second (empty for none), and the time; writes the
-beliefs before and after, and perhaps performances, one entry a player."""
+RatePeriod = Callable[[Period, PeriodGames, int, Outcome], None]
+"""Rates one period, given its players with zero sums, its games, and the time; writes the beliefs before and after, and
+perhaps performances, one entry a player."""
 
 
 def are_simultaneous(games: str, rounds: Rounds) -> bool:
@@ -35,14 +34,15 @@ def rate_periods(rate: RatePeriod, beliefs: Beliefs, rounds: Rounds, outcome: Ou
     place = np.zeros(len(beliefs), dtype=np.int32)
     first, other = rounds.player[::2].copy(), rounds.player[1::2].copy()
     score = np.where(rounds.lo[::2] == rounds.lo[1::2], 0.5, 1.0)  # the winner is the first
-    lead = rounds.advantage[::2] - rounds.advantage[1::2]
+    lead, difference = (column[::2] - column[1::2] for column in (rounds.advantage, rounds.points))
     cuts = np.flatnonzero(np.diff(rounds.event)) + 1
     for start, stop in pairwise([0, *cuts.tolist(), len(rounds)]):
         player, a, b = number_players(first[start:stop], other[start:stop], place)
         place[player] = 0
         m, rows = len(player), outcome.part(2 * start, 2 * stop)
         period, found = Period(player, np.zeros(m), np.zeros(m)), Outcome.empty(m)
-        rate(period, a, b, score[start:stop], lead[start:stop], int(rounds.time_seconds[stop - 1]), found)
+        games = PeriodGames(a, b, score[start:stop], lead[start:stop], difference[start:stop])
+        rate(period, games, int(rounds.time_seconds[stop - 1]), found)
         _write_rows(
             a, b, found.mu_prior, found.sigma_prior, found.mu, found.sigma, found.perf, found.n_before,
             rows.mu_prior, rows.sigma_prior, rows.mu, rows.sigma, rows.perf, rows.n_before,

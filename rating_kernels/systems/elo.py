@@ -7,7 +7,8 @@ Source: "The Math Behind ELO"; Elo's own curve is the normal one; K by tiers is 
 
 over the opponents ``j`` of a round of ``N``, where ``S_j`` is 1 for a win, 1/2 for a tie and 0 for a loss. The division
 keeps the meaning of K; for two players it is the classic rule. With a common K the sum of ratings is constant. Both
-sums are functions of one variable (:mod:`.field`, :mod:`.pair_field`). All ratings in rating points.
+sums are functions of one variable (:mod:`.field`, :mod:`.pair_field`). With margins of victory (:mod:`..core.margins`)
+each term counts m_ij times; then sums are direct. All ratings in rating points.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map, prefetch_next
 from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, later, non_negative, positive, whole
+from ..core.margins import NO_MARGIN, MarginParams, factor_of_rows, margin_rule
 from ..core.numerics import exp
 from ..core.parts import prior_of
 from ..core.standings import Floats, Ints, Longs, Rounds
@@ -89,7 +91,7 @@ def _even_wins(name: str, value: float, n: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Elo:
+class Elo(MarginParams):
     """Hyperparameters of Elo.
 
     The attribute ``k`` of a player overrides the rule; a contest's weight multiplies every K.
@@ -130,6 +132,8 @@ class Elo:
 
     def __post_init__(self) -> None:
         check_limits(self)
+        if self.k_rule == "fide" and self.margin != NO_MARGIN:
+            raise ValueError(f"margin goes with k_rule fixed, FIDE's rules have no margins; got {self.margin!r}")
         given = {name: value for name in ("k", "k_wins") if (value := getattr(self, name)) is not None}
         if given and self.k_rule == "fide":
             name, value = given.popitem()
@@ -194,15 +198,16 @@ def absorb(
     outcome: Outcome,
 ) -> None:  # fmt: skip
     """Step 4: K times the score beyond expectation."""
-    _move_rows(
-        start, stop, summary.first[-1], 0, round.columns, summary.above[start:stop], summary.below[start:stop],
-        rule(params), store(beliefs), outcome,
-    )  # fmt: skip
+    surplus = np.empty(stop - start)
+    _sum_surpluses(
+        start, stop, round.columns, summary.first[-1], summary.above[start:stop], summary.below[start:stop], surplus
+    )
+    _move_rows(start, stop, summary.first[-1], 0, round.columns, surplus, rule(params), store(beliefs), outcome)
 
 
 def rate_small(params: Elo, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
-    _rate_small(rounds.columns, *curve(params), rule(params), store(beliefs), outcome)
+    _rate_small(rounds.columns, *curve(params), rule(params), margin_rule(params), store(beliefs), outcome)
 
 
 def curve(params: Elo) -> tuple[float, bool]:
@@ -308,25 +313,51 @@ def _read_rows(begin, end, player, store, prior):
 
 
 @exact
-def _move_rows(begin, end, n, r, rounds, above, below, rule, store, outcome):
-    """Move the ratings of rows of round ``r``; ``above`` and ``below`` have one entry a row from ``begin`` on."""
+def _sum_surpluses(begin, end, rounds, n, above, below, surplus):
+    """Write scores beyond expectation of rows of a round of ``n``; arrays have one entry a row from ``begin`` on."""
+    for i in range(begin, end):
+        lost = 0.5 * (rounds.lo[i] + rounds.hi[i])
+        surplus[i - begin] = surplus_of(above[i - begin], below[i - begin], lost, n - 1.0)
+
+
+@inner_exact
+def _sum_margins(begin, end, rounds, strength, rate, normal, margin, surplus):
+    """Write the scores beyond expectation of all rows of a round, where each pair counts as its margin says.
+
+    ``strength`` and ``surplus`` have one entry a row from ``begin`` on. A pair adds opposite numbers to both.
+    """
+    n, lo = end - begin, rounds.lo
+    for a in range(n):
+        surplus[a] = 0.0
+    for a in range(n):
+        for b in range(a + 1, n):
+            lead, drawn = strength[a] - strength[b], lo[begin + b] == lo[begin + a]
+            won, lost = expected_score(lead, rate, normal), expected_score(-lead, rate, normal)
+            counts = factor_of_rows(margin, rounds.points, begin + a, begin + b, drawn, lead)
+            more = counts * surplus_of(lost, won, 0.5 if drawn else 0.0, 1.0)
+            surplus[a] += more
+            surplus[b] -= more
+
+
+@exact
+def _move_rows(begin, end, n, r, rounds, surplus, rule, store, outcome):
+    """Move the ratings of rows of round ``r``; ``surplus`` has one entry a row from ``begin`` on."""
     share = max(n - 1.0, 1.0) if rule.mean else 1.0
     played = min(n - 1.0, 1.0) if rule.mean else n - 1.0
     time_seconds, weight = rounds.time_seconds[r], rounds.weight[r]
     for i in range(begin, end):
-        row, lost = rounds.player[i], 0.5 * (rounds.lo[i] + rounds.hi[i])
-        surplus = surplus_of(above[i - begin], below[i - begin], lost, n - 1.0)
+        row = rounds.player[i]
         # division last: a product could be fused with the sum, here but not in a single game
-        change = factor_of(row, rule, store) * weight * surplus / share
+        change = factor_of(row, rule, store) * weight * surplus[i - begin] / share
         move(row, change, played, rule, store)
         store.last_time[row] = max(store.last_time[row], time_seconds)
         outcome.mu[i], outcome.sigma[i] = store.mu[row], 0.0
 
 
 @exact
-def _rate_small(rounds, rate, normal, rule, store, outcome):
+def _rate_small(rounds, rate, normal, rule, margin, store, outcome):
     zero, advantage = np.int64(0), rounds.advantage
-    above, below, slope = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
+    above, below, slope, surplus = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     rates, ones, variances = np.full(SMALL, rate), np.ones(SMALL), np.full(SMALL, 0.25 / (rate * rate))
     rating, prior = np.empty(SMALL), prior_of(outcome, np.empty(0))
     for r in range(len(rounds.offsets) - 1):
@@ -337,7 +368,9 @@ def _rate_small(rounds, rate, normal, rule, store, outcome):
         field = prior.mu[i:j]
         if len(advantage) > 0:
             to_strengths(i, j, advantage, prior.mu, rating)
-        if n == 2:
+        if margin.kind > 0:
+            _sum_margins(i, j, rounds, field, rate, normal, margin, surplus)
+        elif n == 2:
             above[0] = expected_score(field[1] - field[0], rate, normal)
             below[0] = expected_score(field[0] - field[1], rate, normal)
             above[1], below[1] = below[0], above[0]
@@ -352,12 +385,14 @@ def _rate_small(rounds, rate, normal, rule, store, outcome):
                 above[a], below[a] = above[a] - 0.5, below[a] - 0.5
         if len(advantage) > 0:
             restore_ratings(i, j, rating, prior.mu)
-        _move_rows(i, j, n, r, rounds, above, below, rule, store, outcome)
+        if margin.kind == 0:
+            _sum_surpluses(i, j, rounds, n, above, below, surplus)
+        _move_rows(i, j, n, r, rounds, surplus, rule, store, outcome)
 
 
 SYSTEM = System(
     name="elo", performs=False, params=Elo, state=state,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law, advantages=True,
+    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs",
     ignores=("perf_ceiling",), attributes=(("k", "k", K_LIMITS),),
 )  # fmt: skip

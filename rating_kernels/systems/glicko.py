@@ -24,12 +24,24 @@ import numpy.typing as npt
 from ..core.beliefs import NEVER, Beliefs, Map, prefetch_next
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, non_negative, positive
+from ..core.margins import MarginParams, margin_rule
 from ..core.parts import keep_belief, prior_of, read_belief
-from ..core.standings import Floats, Ints, Rounds
+from ..core.standings import Floats, Rounds
 from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits, check_value
 from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.diffusion import elapsed_days
-from ..inference.pairwise import SMALL, GameSums, Period, gather_games, pairwise_sums, pairwise_sums_directly, sum_games
+from ..inference.pairwise import (
+    SMALL,
+    GameSums,
+    Period,
+    PeriodGames,
+    count_games,
+    count_pairs,
+    gather_games,
+    pairwise_sums,
+    pairwise_sums_directly,
+    sum_games,
+)
 from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous, rate_periods
 from ..inference.win_probability import curve_law, glicko_win_probability
 
@@ -37,7 +49,7 @@ Q = math.log(10.0) / 400.0  # natural units a rating point
 
 
 @dataclass(frozen=True, slots=True)
-class Glicko:
+class Glicko(MarginParams):
     """Hyperparameters of Glicko.
 
     Attributes
@@ -106,7 +118,7 @@ def rate_small(params: Glicko, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     if are_simultaneous(params.games, rounds):
         rate_periods(partial(_rate_period, params, beliefs), beliefs, rounds, outcome)
         return
-    rate_each(rounds.columns, Q, False, _idle(params), beliefs.store, outcome)
+    rate_each(rounds.columns, Q, False, margin_rule(params), _idle(params), beliefs.store, outcome)
 
 
 def rate_games(
@@ -143,20 +155,19 @@ def rate_games(
     Players without games keep their beliefs: see :func:`sit_out`.
     """
     now = check_time(params.period_days, time_seconds)
-    games, one, other, scores = gather_games(beliefs, a, b, score)
-    _rate_period(params, beliefs, games, one, other, scores, np.empty(0), now, Outcome.empty(len(games.player)))
-    return games
+    period, games = gather_games(beliefs, a, b, score)
+    _rate_period(params, beliefs, period, games, now, Outcome.empty(len(period.player)))
+    return period
 
 
 def _rate_period(
-    params: Glicko, beliefs: Beliefs, games: Period, a: Ints, b: Ints, score: Floats, lead: Floats, now: int,
-    found: Outcome,
-) -> None:  # fmt: skip
+    params: Glicko, beliefs: Beliefs, period: Period, games: PeriodGames, now: int, found: Outcome
+) -> None:
     """Both steps for one period of games; see :data:`.period_games.RatePeriod`."""
-    m, prior = len(games.player), found.prior
-    diffuse_rows(0, m, games.player, now, _idle(params), beliefs.store, prior)
-    sum_games(a, b, score, lead, Q, prior.mu, prior.sigma, games.surprise, games.information)
-    absorb_rows(0, m, games.player, now, Q, prior, games.surprise, games.information, beliefs.store, found)
+    m, prior = len(period.player), found.prior
+    diffuse_rows(0, m, period.player, now, _idle(params), beliefs.store, prior)
+    sum_games(games, Q, margin_rule(params), prior.mu, prior.sigma, period.surprise, period.information)
+    absorb_rows(0, m, period.player, now, Q, prior, period.surprise, period.information, beliefs.store, found)
 
 
 def sit_out(params: Glicko, beliefs: Beliefs, rows: npt.NDArray[np.integer], periods: float = 1.0) -> None:
@@ -240,7 +251,7 @@ def absorb_rows(begin, end, player, time_seconds, q, prior, surprise, informatio
 
 
 @exact
-def rate_each(rounds, q, one_game, idle, store, outcome):
+def rate_each(rounds, q, one_game, margin, idle, store, outcome):
     """Rate all rounds; with ``one_game`` each counts as one game of its weight (:mod:`.glicko_allpairs`)."""
     player, advantage, n = rounds.player, rounds.advantage, len(rounds.player)
     g, rating, surprise, information = np.empty(SMALL), np.empty(SMALL), np.empty(n), np.empty(n)
@@ -252,7 +263,12 @@ def rate_each(rounds, q, one_game, idle, store, outcome):
         diffuse_rows(i, j, player, time_seconds, idle, store, prior)
         if len(advantage) > 0:
             to_strengths(i, j, advantage, prior.mu, rating)
-        pairwise_sums_directly(i, j, rounds.lo, rounds.hi, scale, prior.mu, prior.sigma, g, surprise, information)
+        if margin.kind > 0 and j - i > 2:
+            count_pairs(i, j, rounds, scale, margin, prior.mu, prior.sigma, g, surprise, information)
+        else:
+            pairwise_sums_directly(i, j, rounds.lo, rounds.hi, scale, prior.mu, prior.sigma, g, surprise, information)
+            if margin.kind > 0 and j - i == 2:
+                count_games(r, r + 1, rounds, margin, prior.mu, surprise, information)
         if len(advantage) > 0:
             restore_ratings(i, j, rating, prior.mu)
         if one_game:
@@ -264,6 +280,6 @@ def rate_each(rounds, q, one_game, idle, store, outcome):
 SYSTEM = System(
     name="glicko", performs=False, params=Glicko,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law, advantages=True,
+    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs",
     ignores=("weight", "perf_ceiling"),
 )  # fmt: skip

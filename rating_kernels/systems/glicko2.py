@@ -25,8 +25,9 @@ import numpy.typing as npt
 from ..core.beliefs import Beliefs, Map, prefetch_next
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, positive
+from ..core.margins import MarginParams, margin_rule
 from ..core.parts import keep_belief, prior_of, read_belief
-from ..core.standings import Floats, Ints, Rounds
+from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.diffusion import elapsed_days
@@ -35,6 +36,9 @@ from ..inference.pairwise import (
     SMALL,
     GameSums,
     Period,
+    PeriodGames,
+    count_games,
+    count_pairs,
     gather_games,
     pairwise_sums,
     pairwise_sums_directly,
@@ -50,7 +54,7 @@ SCALES = {"printed": 173.7178, "exact": 400.0 / math.log(10.0)}  # rating points
 
 
 @dataclass(frozen=True, slots=True)
-class Glicko2:
+class Glicko2(MarginParams):
     """Hyperparameters of Glicko-2.
 
     Attributes
@@ -131,7 +135,9 @@ def rate_small(params: Glicko2, beliefs: Beliefs, rounds: Rounds, outcome: Outco
     if are_simultaneous(params.games, rounds):
         rate_periods(partial(_rate_period, params, beliefs), beliefs, rounds, outcome)
         return
-    failed = _rate_each(rounds.columns, _rule(params), beliefs.store, beliefs.column("vol"), outcome)
+    failed = _rate_each(
+        rounds.columns, _rule(params), margin_rule(params), beliefs.store, beliefs.column("vol"), outcome
+    )
     _raise_if_failed(failed)
 
 
@@ -145,22 +151,21 @@ def rate_games(
 ) -> Period:
     """Rate one period given as single games; arguments as for :func:`.glicko.rate_games`."""
     now = check_time(params.period_days, time_seconds)
-    games, one, other, scores = gather_games(beliefs, a, b, score)
-    _rate_period(params, beliefs, games, one, other, scores, np.empty(0), now, Outcome.empty(len(games.player)))
-    return games
+    period, games = gather_games(beliefs, a, b, score)
+    _rate_period(params, beliefs, period, games, now, Outcome.empty(len(period.player)))
+    return period
 
 
 def _rate_period(
-    params: Glicko2, beliefs: Beliefs, games: Period, a: Ints, b: Ints, score: Floats, lead: Floats, now: int,
-    found: Outcome,
-) -> None:  # fmt: skip
+    params: Glicko2, beliefs: Beliefs, period: Period, games: PeriodGames, now: int, found: Outcome
+) -> None:
     """All steps for one period of games; see :data:`.period_games.RatePeriod`."""
-    m, rule, time_seconds, prior = len(games.player), _rule(params), np.array([now]), found.prior
+    m, rule, time_seconds, prior = len(period.player), _rule(params), np.array([now]), found.prior
     store, vol = beliefs.store, beliefs.column("vol")
-    _diffuse_rows(0, m, m, games.player, time_seconds, rule, store, vol, prior)
-    sum_games(a, b, score, lead, 1.0 / rule.scale, prior.mu, prior.sigma, games.surprise, games.information)
+    _diffuse_rows(0, m, m, period.player, time_seconds, rule, store, vol, prior)
+    sum_games(games, 1.0 / rule.scale, margin_rule(params), prior.mu, prior.sigma, period.surprise, period.information)
     failed = _absorb_rows(
-        0, m, m, games.player, time_seconds, rule, prior, games.surprise, games.information, store, vol, found
+        0, m, m, period.player, time_seconds, rule, prior, period.surprise, period.information, store, vol, found
     )
     _raise_if_failed(failed)
 
@@ -236,7 +241,7 @@ def _absorb_rows(
 
 
 @exact
-def _rate_each(rounds, rule, store, vol, outcome):
+def _rate_each(rounds, rule, margin, store, vol, outcome):
     """Consecutive games of two without a common player take each step together: they fill vector registers."""
     offsets, player, advantage, n = rounds.offsets, rounds.player, rounds.advantage, len(rounds.player)
     g, rating, surprise, information = np.empty(SMALL), np.empty(SMALL), np.empty(n), np.empty(n)
@@ -252,6 +257,10 @@ def _rate_each(rounds, rule, store, vol, outcome):
             to_strengths(i, j, advantage, prior.mu, rating)
         if per_round == 2:
             sum_each_game(i, stop - r, rounds.lo, unit, prior.mu, prior.sigma, surprise, information)
+            if margin.kind > 0:
+                count_games(r, stop, rounds, margin, prior.mu, surprise, information)
+        elif margin.kind > 0:
+            count_pairs(i, j, rounds, unit, margin, prior.mu, prior.sigma, g, surprise, information)
         else:
             pairwise_sums_directly(i, j, rounds.lo, rounds.hi, unit, prior.mu, prior.sigma, g, surprise, information)
         if len(advantage) > 0:
@@ -268,6 +277,6 @@ def _rate_each(rounds, rule, store, vol, outcome):
 SYSTEM = System(
     name="glicko2", performs=False, params=Glicko2, state=state,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law, advantages=True,
+    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs",
     ignores=("weight", "perf_ceiling"),
 )  # fmt: skip

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..core.beliefs import Beliefs, Map
 from ..core.limits import POINTS, finite, non_negative, positive
+from ..core.margins import NO_RULE
 from ..core.numerics import C3
 from ..core.standings import Floats, Rounds
 from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits
@@ -100,7 +101,7 @@ def absorb(
 
 def rate_small(params: GlickoAllPairs, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
-    rate_each(rounds.columns, C3 / params.beta, True, _idle(params), beliefs.store, outcome)
+    rate_each(rounds.columns, C3 / params.beta, True, NO_RULE, _idle(params), beliefs.store, outcome)
 
 
 def _natural(params: GlickoAllPairs, round: Rounds) -> float:

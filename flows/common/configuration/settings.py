@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from ranklake.rating_kernels import SYSTEMS, System
 from ranklake.rating_kernels.core.limits import limits_of, value_before
+from ranklake.rating_kernels.core.margins import MarginParams
 from ranklake.rating_kernels.inference.period_games import SEQUENTIAL, SIMULTANEOUS
 
 from ..text import described
@@ -33,6 +34,11 @@ def build_params(system: System, settings: Mapping[str, Any]) -> Any:
     """The system's hyperparameters from settings: text from a command line, JSON or Python values; ``ValueError`` for
     an unknown name, a wrong type, or a value that the system refuses.
     """
+    if not system.margins and any(field.name in settings for field in dataclasses.fields(MarginParams)):
+        able = [name for name, other in SYSTEMS.items() if other.margins]
+        raise ValueError(
+            f"{system.name} has no rule for margins of victory; {', '.join(able[:-1])} and {able[-1]} have one"
+        )
     return system.params(**convert_fields(system.params, settings, system.name))
 
 

@@ -29,7 +29,7 @@ from ...core.beliefs import Beliefs
 from ...core.limits import POINTS, Limits, whole
 from ...core.standings import Floats, Ints, Longs, Rounds
 from ...core.system import Outcome, PerformanceLaw, Prior, System, check_limits
-from ...inference.pairwise import Period, gather_games
+from ...inference.pairwise import Period, PeriodGames, gather_games
 from ...inference.period_games import SIMULTANEOUS, rate_periods
 from ...inference.win_probability import normal
 from .pools import FLOOR, POOL, add_to_pools, month_of
@@ -157,7 +157,8 @@ def rate_games(
     ValueError
         Invalid games, another score, or a rating that is neither a whole number from 1400 on nor 0.
     """
-    period, one, other, scores = gather_games(beliefs, a, b, score)
+    period, games = gather_games(beliefs, a, b, score)
+    one, other, scores = games.a, games.b, games.score
     bad = np.flatnonzero((2.0 * scores) % 1.0)
     if len(bad):
         rule = "a score must be 1, 0.5 or 0, as FIDE rates wins, draws and losses only"
@@ -167,13 +168,11 @@ def rate_games(
     return found
 
 
-def _rate_period(
-    beliefs: Beliefs, period: Period, a: Ints, b: Ints, score: Floats, lead: Floats, now: int, found: Outcome
-) -> None:
+def _rate_period(beliefs: Beliefs, period: Period, games: PeriodGames, now: int, found: Outcome) -> None:
     """Rate one period; see :data:`.period_games.RatePeriod`."""
-    if lead.any():
+    if games.lead.any():
         raise ValueError("fide has no rule for advantages: its expected scores do not depend on the colour")
-    rated = _rate(beliefs, period.player, a, b, score, now)
+    rated = _rate(beliefs, period.player, games.a, games.b, games.score, now)
     found.mu_prior[:], found.mu[:], found.perf[:] = rated.before, rated.rating, rated.performance
     found.sigma_prior[:], found.sigma[:], found.n_before[:] = 0.0, 0.0, beliefs.n_rounds[period.player]
 
