@@ -29,7 +29,7 @@ def params_of(system_params: Any, settings: Mapping[str, Any]) -> Smoothing:
     own. Other systems determine the level and the spread of newcomers; all other values are the defaults of
     :class:`Smoothing`, scaled to that spread.
 
-    Raises ValueError: an unknown name, or a value out of range.
+    Raises ValueError: an unknown name, a value out of range, or ties of the system that smoothing has not.
     """
     given: dict[str, Any] = {}
     if isinstance(system_params, EloMMParams):
@@ -45,6 +45,9 @@ def params_of(system_params: Any, settings: Mapping[str, Any]) -> Smoothing:
         value = getattr(system_params, name, None)
         if value is not None and not (name == "sigma_init" and value == 0.0):
             given[name] = value
+    if getattr(system_params, "tie_loss", None) is not None and "tie_mode" not in settings:
+        weights = f"tie_loss={system_params.tie_loss:g} and tie_win={system_params.tie_win:g}"
+        raise ValueError(f"smoothing has no {weights} as the run has: set tie_mode=full or tie_mode=split")
     given["tie_mode"] = given.get("tie_mode") if given.get("tie_mode") in ("full", "split") else "full"
     return Smoothing(**given | convert_fields(Smoothing, settings, "smoothing"))
 

@@ -186,6 +186,11 @@ def fraction() -> Mapping[str, Limits]:
     return {"limits": Limits("number", "", _ODDS, 1.0 - _ODDS, "both")}
 
 
+def share() -> Mapping[str, Limits]:
+    """A part of a whole: a pure number > 0, at most 1."""
+    return {"limits": Limits("number", "", _ODDS, 1.0, "both")}
+
+
 def whole(low: int, high: int = _MOST_KEPT, unit: str = "") -> Mapping[str, Limits]:
     """A whole number from ``low`` to ``high``."""
     return {"limits": Limits("whole number", unit, low, high, "both")}

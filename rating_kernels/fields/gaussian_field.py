@@ -73,13 +73,13 @@ class Spans(NamedTuple):
 
 
 @exact
-def layout(mu, rate, first):
+def layout(mu, rate, first, ties):
     """The field of a round: the range of all roots, its panels, and the blocks of ranks.
 
     At x >= 1 largest deltas above all mu, every win is at most 1.2 phi(x) / delta_j, and the first group's own terms
-    are at most -x max(delta) / delta_j^2, half of it and 0.6 phi(x) / delta_j more where ties are split. With W the sum
-    of 1 / delta_j and own that of the group's 1 / delta_j^2, Q < 0 from x = 1 + sqrt(2 ln(W / (own max(delta)))) on.
-    The same holds below for the last group.
+    are at most -x max(delta) / delta_j^2, or l of it and one more win where a tie is l of a loss. With W the sum of
+    1 / delta_j and own that of the group's 1 / delta_j^2, times 2 l for l < 1/2, Q < 0 from
+    x = 1 + sqrt(2 ln(W / (own max(delta)))) on. The same holds below for the last group, with the part of a win.
     """
     groups = len(first) - 1
     n = first[groups]
@@ -92,10 +92,12 @@ def layout(mu, rate, first):
     own = 0.0
     for j in range(first[1]):
         own += rate[j] * rate[j]
+    own *= min(2.0 * ties.loss, 1.0)
     high += (1.0 + math.sqrt(2.0 * math.log(max(weight * bottom_rate / own, 1.0)))) / bottom_rate
     own = 0.0
     for j in range(first[groups - 1], n):
         own += rate[j] * rate[j]
+    own *= min(2.0 * ties.win, 1.0)
     low -= (1.0 + math.sqrt(2.0 * math.log(max(weight * bottom_rate / own, 1.0)))) / bottom_rate
 
     required = math.ceil((high - low) * top_rate / (2.0 * STRIP))
@@ -146,7 +148,7 @@ def edge_sums(start, stop, field, edge, edges, sums):
 
 
 @exact
-def locate(field, split, edge, edges, sums, crossing, ends):
+def locate(field, ties, edge, edges, sums, crossing, ends):
     """The block at which each edge divides the ranks: blocks before it have roots above the edge, later ones below.
 
     A cut of the ranks with losses for all before it and wins for all after it has a smaller sum the lower it is, and
@@ -175,13 +177,15 @@ def locate(field, split, edge, edges, sums, crossing, ends):
         q = wins[e]
         for j in range(first[1]):
             z = (p - mu[j]) * rate[j]
-            q -= rate[j] * (0.5 * (hazard(z) + hazard(-z)) if split else z + hazard(-z))
+            tie = z + hazard(-z) if ties.full else ties.loss * hazard(z) + (1.0 - ties.win) * hazard(-z)
+            q -= rate[j] * tie
         if q <= 0.0:
             ends[1] = min(ends[1], edge + e - 1)
         q = -losses[e]
         for j in range(first[groups - 1], first[groups]):
             z = (p - mu[j]) * rate[j]
-            q += rate[j] * (0.5 * (hazard(z) + hazard(-z)) if split else hazard(z) - z)
+            tie = hazard(z) - z if ties.full else (1.0 - ties.loss) * hazard(z) + ties.win * hazard(-z)
+            q += rate[j] * tie
         if q >= 0.0:
             ends[0] = max(ends[0], edge + e)
 
@@ -247,11 +251,11 @@ def node_sums(start, stop, field, spans, outside, inside):
 
 
 @exact
-def scan(blocks, split, spans, outside, inside):
+def scan(blocks, ties, spans, outside, inside):
     """Convert each slot's own sums to the losses of all blocks before it and the wins of all after it.
 
-    ``outside[part, panel]`` has the partial sums, which are added in order. A block that is one split tie group
-    also gets half of its own sums: they are its own terms.
+    ``outside[part, panel]`` has the partial sums, which are added in order. A block that is one tie group also gets
+    its own terms, parts of its own sums, unless they are no losses and wins.
     """
     crossing, ends, _, slots = spans
     for part in range(1, len(outside)):
@@ -260,12 +264,13 @@ def scan(blocks, split, spans, outside, inside):
                 for k in range(NODES):
                     outside[0, i, side, k] += outside[part, i, side, k]
     run = np.empty(NODES)
+    loss, win = (0.0, 0.0) if ties.full else (ties.loss, ties.win)
     for i in range(ends[0], ends[1] + 1):
         for k in range(NODES):
             run[k] = outside[0, i, 0, k]
         for slot in range(slots[i], slots[i + 1]):
             b = crossing[i + 1] + slot - slots[i]
-            share = 0.5 if split and blocks[b + 1] - blocks[b] == 1 else 0.0
+            share = loss if blocks[b + 1] - blocks[b] == 1 else 0.0
             for k in range(NODES):
                 own = inside[slot, 0, k]
                 inside[slot, 0, k] = run[k] + share * own
@@ -274,7 +279,7 @@ def scan(blocks, split, spans, outside, inside):
             run[k] = outside[0, i, 1, k]
         for slot in range(slots[i + 1] - 1, slots[i] - 1, -1):
             b = crossing[i + 1] + slot - slots[i]
-            share = 0.5 if split and blocks[b + 1] - blocks[b] == 1 else 0.0
+            share = win if blocks[b + 1] - blocks[b] == 1 else 0.0
             for k in range(NODES):
                 own = inside[slot, 1, k]
                 inside[slot, 1, k] = run[k] + share * own

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.limits import POINTS, choice, finite, later, non_negative, positive
+from ..core.limits import POINTS, choice, finite, later, non_negative, positive, share
 from ..core.standings import Floats
 from ..core.system import Prior, check_limits
 
@@ -53,6 +53,9 @@ class EloMMParams:
     credit : str
         How members take part in a team's surprise. "joint": as the joint posterior of their skills has it; "own": as if
         each had shown the team's performance alone.
+    tie_loss, tie_win : float or None
+        The parts of a loss and of a win that a tie counts as, together instead of ``tie_mode``: "full" is (1, 1),
+        "split" is (0.5, 0.5). Unequal ones move everyone who ties, up if ``tie_win`` is larger.
     """
 
     tie_mode: str = field(default="full", metadata=choice("full", "split"))
@@ -67,10 +70,19 @@ class EloMMParams:
     team: str = field(default="mean", metadata=later(choice("mean", "best")))
     team_noise: str = field(default="team", metadata=later(choice("team", "members")))
     credit: str = field(default="joint", metadata=later(choice("joint", "own")))
+    tie_loss: float | None = field(default=None, metadata=later(share()))
+    tie_win: float | None = field(default=None, metadata=later(share()))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noob_delay", tuple(float(v) for v in self.noob_delay))
         check_limits(self)
+        if (self.tie_loss is None) != (self.tie_win is None):
+            raise ValueError(f"tie_loss and tie_win go together, got tie_loss={self.tie_loss}, tie_win={self.tie_win}")
+        if self.tie_loss is not None and self.tie_mode != "full":
+            raise ValueError(
+                f"give tie_mode, or tie_loss and tie_win, not both; got tie_mode={self.tie_mode}, "
+                f"tie_loss={self.tie_loss}, tie_win={self.tie_win}"
+            )
         if (self.beta is None) != (self.gamma is None):
             raise ValueError(f"beta and gamma go together, got beta={self.beta}, gamma={self.gamma}")
         if self.beta is not None and self.gamma is not None:

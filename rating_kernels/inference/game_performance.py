@@ -41,7 +41,7 @@ def end_of_games(r, offsets, player, team):
 
 
 @exact
-def solve_games(r, stop, rounds, mu, sigma, beta, split, perf):
+def solve_games(r, stop, rounds, mu, sigma, beta, ties, perf):
     """Write the performances of both players of rounds ``r`` to ``stop - 1``, at most :data:`GAMES` games.
 
     Returns int: -1, or the first game without a root, from 0; those before it have their performances.
@@ -55,17 +55,17 @@ def solve_games(r, stop, rounds, mu, sigma, beta, split, perf):
         games[_OMEGA_OTHER, g] = C3 / math.sqrt(sigma[b] ** 2 + beta[b] ** 2)
         games[_DRAWN, g] = 1.0 if lo[b] == 0 else 0.0
         games[_LOW, g], games[_HIGH, g] = _bracket(
-            mu[a], mu[b], games[_OMEGA, g], games[_OMEGA_OTHER, g], lo[b] == 0, split
+            mu[a], mu[b], games[_OMEGA, g], games[_OMEGA_OTHER, g], lo[b] == 0, ties
         )  # fmt: skip
         games[_ROOT, g], games[_FOUND, g] = mu[a], 0.0
     failed = n
-    _search(1.0, games, split)
+    _search(1.0, games, ties)
     for g in range(n):
         if games[_FOUND, g] == 0.0:
             failed = min(failed, g)
         perf[begin + 2 * g] = perf[begin + 2 * g + 1] = min(games[_ROOT, g], ceiling[r + g])
         games[_FOUND, g] = games[_DRAWN, g]
-    _search(0.0, games, split)
+    _search(0.0, games, ties)
     for g in range(n):
         if games[_FOUND, g] == 0.0:
             failed = min(failed, g)
@@ -74,24 +74,24 @@ def solve_games(r, stop, rounds, mu, sigma, beta, split, perf):
 
 
 @inner_exact
-def _bracket(mu, other, omega, omega_other, drawn, split):
+def _bracket(mu, other, omega, omega_other, drawn, ties):
     """``low`` and ``high`` of :func:`.performance.bracket`."""
     total = omega + omega_other
     below, above = (0.0, 0.0) if drawn else (omega_other, omega)
-    share = 0.5 if split else 1.0
-    e = share * (total - below)
-    reach_up = max(math.log((below + e) / e), 0.0) + MARGIN
-    e = share * (total - above)
-    reach_down = max(math.log((above + e) / e), 0.0) + MARGIN
+    e = total - below
+    reach_up = max(math.log((below + ties.win * e) / (ties.loss * e)), 0.0) + MARGIN
+    e = total - above
+    reach_down = max(math.log((above + ties.loss * e) / (ties.win * e)), 0.0) + MARGIN
     scale, scale_other = 1.0 / omega, 1.0 / omega_other
     low = min(mu - reach_down * scale, other - reach_down * scale_other)
     return low, max(mu + reach_up * scale, other + reach_up * scale_other)
 
 
 @inner_strict
-def _search(winner, games, split):
+def _search(winner, games, ties):
     """Search the roots of winners and draws (``winner`` 1), or of losers (0), from ``_ROOT``, where ``_FOUND`` is 0."""
     side = 2.0 * winner - 1.0
+    loss, win = (ties.loss, ties.win) if winner == 1.0 else (ties.win, ties.loss)  # as seen from this side
     for g in range(GAMES):
         low, high = games[_LOW, g], games[_HIGH, g]
         games[_LOWER, g], games[_UPPER, g], games[_LAST, g] = low, high, high - low
@@ -108,13 +108,18 @@ def _search(winner, games, split):
             value = omega * before + omega_other * before_other
             rest = far * (1.0 - 2.0 * before) + far_other * (1.0 - 2.0 * before_other)
             mine, yours = max(winner, drawn), max(1.0 - winner, drawn)  # 1: the term is an own one
-            if split:
-                own, own_rest, own_slope = 0.5 * (mine * omega + yours * omega_other), 0.0, 0.0
+            if loss + win == 1.0:
+                own, own_rest, own_slope = loss * (mine * omega + yours * omega_other), 0.0, 0.0
             else:
                 after, after_other = mine if z > 0.0 else 0.0, yours if y > 0.0 else 0.0
-                own = omega * after + omega_other * after_other
-                own_rest = far * (mine - 2.0 * after) + far_other * (yours - 2.0 * after_other)
+                own = loss * (omega * after + omega_other * after_other)
+                own += (1.0 - win) * (mine * omega * before + yours * omega_other * before_other)
+                own_rest = loss * (far * (mine - 2.0 * after) + far_other * (yours - 2.0 * after_other))
+                own_rest += (1.0 - win) * (
+                    mine * far * (1.0 - 2.0 * before) + yours * far_other * (1.0 - 2.0 * before_other)
+                )
                 own_slope = fused(yours * inverse_other, steep_other, mine * (inverse * steep))
+                own_slope *= loss + win - 1.0
             q = side * ((value - own) + (rest - own_rest))
             fall = -slope - own_slope
             lower, upper = p if q > 0.0 else games[_LOWER, g], games[_UPPER, g] if q > 0.0 else p

@@ -5,7 +5,8 @@ mu_j, z = (p - mu_j) / delta_j and H = phi / (1 - Phi), the performance of a tie
 
     Q(p) = - sum_above H(z) / delta_j + sum_tied d_j(p) + sum_below H(-z) / delta_j
 
-with d_j = -z / delta_j where ties are full, (H(-z) - H(z)) / (2 delta_j) where they are split.
+with d_j = -z / delta_j where ties are full and (w H(-z) - l H(z)) / delta_j where they are l of a loss and w of a win:
+both 1/2 if ties are split. A full tie is weaker than a whole loss and a whole win, unlike with logistic performances.
 
 A round is tabulated once (:mod:`.gaussian_field`): each block of ranks has a series for the sum over all other blocks.
 Each group's zero is found from its block's series plus the terms of the block itself (:func:`solve`); fields too small
@@ -38,6 +39,7 @@ from ..fields.gaussian_field import (
     to_series,
 )
 from ..fields.panels import NODES
+from .performance import Ties
 
 SLAB = 32  # edges summed at a time: limits memory
 PARTS, PART_PANELS = 64, 4096  # maximum number of partial sums a round, alone and times panels
@@ -46,17 +48,17 @@ _SLACK = 0.01  # half-widths that a root may lie outside of its block's panels b
 _STEPS = 200
 
 
-def performances(mu: Floats, rate: Floats, first: Longs, split: bool, map: Map) -> Floats:
+def performances(mu: Floats, rate: Floats, first: Longs, ties: Ties, map: Map) -> Floats:
     """The performance of each tie group of one round.
 
     ``mu``, ``rate`` (float64[n]): mean and inverse standard deviation of each prior performance, best place first.
     ``first`` (int64[groups + 1]): as :func:`.performance.group_starts`.
-    ``split``: whether ties are half a win and half a loss.
+    ``ties``: what a tie counts as.
     Raises ConvergenceError: if a root is not found to :data:`CONVERGED`; names the tie group.
 
     :func:`solve_round` is the single-threaded equivalent for kernels.
     """
-    field: GaussianField = layout(mu, rate, first)
+    field: GaussianField = layout(mu, rate, first, ties)
     count, panels = len(field.blocks) - 1, field.panels
     parts = min(PARTS, count, max(PART_PANELS // max(panels, 1), 1))  # independent of workers
     starts = np.arange(parts + 1) * count // parts
@@ -69,7 +71,7 @@ def performances(mu: Floats, rate: Floats, first: Longs, split: bool, map: Map) 
             edge_sums(starts[start], starts[stop], field, *slab, sums)
 
         map(sum_edges, parts)
-        locate(field, split, *slab, sums, crossing, ends)
+        locate(field, ties, *slab, sums, crossing, ends)
     where: Spans = spans(field, crossing, ends)
     outside, inside = np.zeros((parts, panels, 2, NODES)), np.zeros((int(where.slots[-1]), 2, NODES))
 
@@ -80,13 +82,13 @@ def performances(mu: Floats, rate: Floats, first: Longs, split: bool, map: Map) 
     perf = np.empty(len(first) - 1)
 
     def find(start: int, stop: int) -> None:
-        failed = solve(start, stop, field, split, where, inside, perf)
+        failed = solve(start, stop, field, ties, where, inside, perf)
         if failed >= 0:
             raise ConvergenceError("no performance found", int(first[failed]))
 
     if panels > 0:
         map(sum_nodes, parts)
-        scan(field.blocks, split, where, outside, inside)
+        scan(field.blocks, ties, where, outside, inside)
     map(find, count)
     return perf
 
@@ -109,10 +111,10 @@ def _lane_sum(p, lanes, mu, rate, win, loss, next_win, next_loss):
 
 
 @inner_exact
-def _move_to_tied(start, stop, split, scale, win, loss):
+def _move_to_tied(start, stop, ties, scale, win, loss):
     """Change rows ``start`` to ``stop - 1`` of a block from below to tied."""
     for k in range(start, stop):
-        win[k] = loss[k] = 0.5 * scale[k] if split else 0.0
+        win[k], loss[k] = (0.0, 0.0) if ties.full else (ties.win * scale[k], ties.loss * scale[k])
 
 
 @inner_exact
@@ -131,7 +133,7 @@ def _halley(q, slope, bend):
 
 
 @exact
-def solve(start, stop, field, split, where, inside, perf):
+def solve(start, stop, field, ties, where, inside, perf):
     """Write the performance of each tie group of blocks ``start`` to ``stop - 1`` into ``perf``, one entry a group.
 
     Returns int: -1, or the first group whose root was not found.
@@ -172,16 +174,16 @@ def solve(start, stop, field, split, where, inside, perf):
             for j in range(row, row + n):
                 narrowest = max(narrowest, rate[j])
             unit = CONVERGED / narrowest
-        _move_to_tied(np.int64(0), 0 if alone else first[head + 1] - row, split, scale, next_win, next_loss)
+        _move_to_tied(np.int64(0), 0 if alone else first[head + 1] - row, ties, scale, next_win, next_loss)
         for g in range(head, tail):
             a, end, after = first[g], first[g + 1], first[min(g + 2, tail)]
             if not alone:
-                _move_to_tied(a - row, end - row, split, scale, win, loss)
-                _move_to_tied(end - row, after - row, split, scale, next_win, next_loss)
+                _move_to_tied(a - row, end - row, ties, scale, win, loss)
+                _move_to_tied(end - row, after - row, ties, scale, next_win, next_loss)
                 for k in range(a - row, end - row):
                     next_win[k], next_loss[k] = 0.0, scale[k]
-            pull, moment = (0.0, 0.0) if split else _own(a, end, mu, rate)
-            next_pull, next_moment = (0.0, 0.0) if split else _own(end, after, mu, rate)
+            pull, moment = _own(a, end, mu, rate) if ties.full else (0.0, 0.0)
+            next_pull, next_moment = _own(end, after, mu, rate) if ties.full else (0.0, 0.0)
             lower, upper = floor, roof
             last = upper - lower
             found = False
@@ -229,12 +231,12 @@ def no_spans():
 
 
 @inner_exact
-def solve_round(mu, rate, first, split, where, inside, perf):
+def solve_round(mu, rate, first, ties, where, inside, perf):
     """The performances of all groups of one round, on one thread; returns as :func:`solve`.
 
     ``where``, ``inside``: as :func:`no_spans` gives them.
     """
-    zero, field = np.int64(0), layout(mu, rate, first)
+    zero, field = np.int64(0), layout(mu, rate, first, ties)
     count, panels = len(field.blocks) - 1, field.panels
     if panels > 0:
         crossing, ends = np.zeros(panels + 1, dtype=np.int64), np.array([0, panels - 1])
@@ -242,9 +244,9 @@ def solve_round(mu, rate, first, split, where, inside, perf):
         for edge in range(1, panels, SLAB):
             edges = min(SLAB, panels - edge)
             edge_sums(zero, count, field, edge, edges, sums)
-            locate(field, split, edge, edges, sums, crossing, ends)
+            locate(field, ties, edge, edges, sums, crossing, ends)
         where = spans(field, crossing, ends)
         outside, inside = np.zeros((1, panels, 2, NODES)), np.zeros((where.slots[-1], 2, NODES))
         node_sums(zero, count, field, where, outside[0], inside)
-        scan(field.blocks, split, where, outside, inside)
-    return solve(zero, count, field, split, where, inside, perf)
+        scan(field.blocks, ties, where, outside, inside)
+    return solve(zero, count, field, ties, where, inside, perf)

@@ -20,7 +20,7 @@ from ..core.system import ConvergenceError
 from ..fields.direct import DIRECT
 from ..fields.field import Table, tabulate, tabulate_small
 from ..fields.panels import NODES, Plan, check_width, plan, plan_panels
-from .performance import Ranks, bracket, group_starts, solve_groups, weigh_groups, without_table
+from .performance import Ranks, Ties, bracket, group_starts, solve_groups, weigh_groups, without_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +37,25 @@ class FieldSummary:
     table: Table
 
 
-def summarise_field(mu: Floats, sigma: Floats, beta: Floats, round: Rounds, split: bool, map: Map) -> FieldSummary:
+def summarise_field(mu: Floats, sigma: Floats, beta: Floats, round: Rounds, ties: Ties, map: Map) -> FieldSummary:
     """Tabulate the sum over all opponents."""
-    return tabulate_field(mu, C3 / np.sqrt(sigma**2 + beta**2), round, split, map)
+    return tabulate_field(mu, C3 / np.sqrt(sigma**2 + beta**2), round, ties, map)
 
 
-def tabulate_field(mu: Floats, omega: Floats, round: Rounds, split: bool, map: Map) -> FieldSummary:
+def tabulate_field(mu: Floats, omega: Floats, round: Rounds, ties: Ties, map: Map) -> FieldSummary:
     """The field of rates ``omega``, tabulated in fixed blocks of participants."""
     first = group_starts(round.lo)
     above, below = weigh_groups(omega, first)
-    table = tabulate(mu, omega, omega, plan_panels(*bracket(mu, omega, above, below, split)), map)
+    table = tabulate(mu, omega, omega, plan_panels(*bracket(mu, omega, above, below, ties)), map)
     return FieldSummary(first, Ranks(mu, omega, first, above, below), round.perf_ceiling[0], table)
 
 
-def solve_field(summary: FieldSummary, split: bool, start: int, stop: int, perf: Floats) -> None:
+def solve_field(summary: FieldSummary, ties: Ties, start: int, stop: int, perf: Floats) -> None:
     """Write the performances of sets ``start`` to ``stop - 1`` with a common root.
 
     Raises ConvergenceError: a root was not found; has the first row of the set.
     """
-    failed = solve_groups(start, stop, summary.ranks, split, summary.ceiling, True, summary.table, perf)
+    failed = solve_groups(start, stop, summary.ranks, ties, summary.ceiling, True, summary.table, perf)
     if failed >= 0:
         raise ConvergenceError("no performance found", int(summary.ranks.first[failed]))
 
@@ -71,7 +71,7 @@ def empty_field() -> FieldSummary:
 
 
 @inner_exact
-def solve_round(mu, omega, lo, split, ceiling, result):
+def solve_round(mu, omega, lo, ties, ceiling, result):
     """Write the performance of every participant of one round, in one thread; ``omega`` are the rates of the field.
 
     Returns int: -1, or the first tie group whose root was not found.
@@ -79,21 +79,21 @@ def solve_round(mu, omega, lo, split, ceiling, result):
     zero, n = np.int64(0), len(mu)
     first = group_starts(lo)
     above, below = weigh_groups(omega, first)
-    low, high, middle, top_rate, bottom_rate = bracket(mu, omega, above, below, split)
+    low, high, middle, top_rate, bottom_rate = bracket(mu, omega, above, below, ties)
     tabulated, table = n > DIRECT, without_table(low, high, middle, top_rate)
     if tabulated:
         check_width(low, high, top_rate, bottom_rate)
         table = tabulate_small(mu, omega, omega, plan(low, high, middle, top_rate, bottom_rate))
     ranks = Ranks(mu, omega, first, above, below)
-    return solve_groups(zero, len(above), ranks, split, ceiling, tabulated, table, result)
+    return solve_groups(zero, len(above), ranks, ties, ceiling, tabulated, table, result)
 
 
 @inner_exact
-def solve_small(field, n, split, ceiling, omega):
+def solve_small(field, n, ties, ceiling, omega):
     """Write the performances of the ``n`` rows of a :class:`.teams.rounds.FieldRows`; ``omega`` is scratch.
 
     Returns int: -1, or the first tie group whose root was not found.
     """
     for k in range(n):
         omega[k] = C3 / math.sqrt(field.sigma[k] ** 2 + field.beta[k] ** 2)
-    return solve_round(field.mu[:n], omega[:n], field.lo[:n], split, ceiling, field.perf)
+    return solve_round(field.mu[:n], omega[:n], field.lo[:n], ties, ceiling, field.perf)

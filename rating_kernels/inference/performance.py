@@ -7,14 +7,16 @@ performance of a tie group is the one zero of the decreasing function
     full ties :  Q(p) = S(p) - W_above - sum_tied omega_j F_j(p)        = W_below - M(p) + sum_tied omega_j (1 - F_j(p))
     split ties:  Q(p) = S(p) - W_above - W_tied / 2                     = W_below - M(p) + W_tied / 2
 
-All members of a tie group have the same performance. The left form is used above the field's middle, the right one
-below: neither subtracts large numbers.
+A tie is l of a loss and w of a win (footnote 2), each 1 or each 1/2 in these two. In general the own terms of the left
+form are the sum over the tied of omega_j (l F_j(p) + (1 - w) (1 - F_j(p))); those of the right one have l and w, and
+F_j and 1 - F_j, exchanged. All members of a tie group have the same performance. The left form is used above the
+field's middle, the right one below: neither subtracts large numbers.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +30,30 @@ from ..fields.panels import Plan
 TOLERANCE = 3e-7  # of a scale: Newton's next error is at most the square of its last step, 1e-13 of a scale
 MARGIN = 0.01  # scales: keeps roots off the edges of the bracket
 STEPS = 200
+
+
+class Ties(NamedTuple):
+    """What a tie counts as.
+
+    ``loss``, ``win``: the part of a loss and of a win, > 0 and <= 1.
+    ``full``: whether it is an exact coincidence; with logistic performances that is a whole loss and a whole win, with
+    normal ones it is less.
+    """
+
+    loss: float
+    win: float
+    full: bool
+
+
+FULL, SPLIT = Ties(1.0, 1.0, True), Ties(0.5, 0.5, False)
+
+
+def ties_of(params: Any) -> Ties:
+    """The ties of hyperparameters that have ``tie_mode``, and perhaps ``tie_loss`` and ``tie_win`` instead."""
+    loss = getattr(params, "tie_loss", None)
+    if loss is not None:
+        return Ties(loss, params.tie_win, loss == params.tie_win == 1.0)
+    return SPLIT if params.tie_mode == "split" else FULL
 
 
 class Ranks(NamedTuple):
@@ -80,12 +106,12 @@ def weigh_groups(omega, first):
 
 
 @exact
-def bracket(mu, omega, above, below, split):
+def bracket(mu, omega, above, below, ties):
     """Extremes of the field and an interval that holds the root of every group.
 
-    With e a group's own weight (half of it when ties are split) and L = ln((W_below + e) / (W_above + e)), its root is
-    between min_j mu_j + b_j min(0, L) and max_j mu_j + b_j max(0, L), where b_j = 1 / omega_j: there every F_j is on
-    the far side of logistic(L). L falls with the place, so the first and the last group decide.
+    With e a group's own weight and L = ln((W_below + w e) / (W_above + l e)) for ties of l and w, its root is between
+    min_j mu_j + b_j min(0, L) and max_j mu_j + b_j max(0, L), where b_j = 1 / omega_j: there every F_j is on the far
+    side of logistic(L). L falls with the place, since l, w <= 1, so the first and the last group decide.
 
     Returns low, high, middle, top_rate, bottom_rate.
     """
@@ -95,11 +121,10 @@ def bracket(mu, omega, above, below, split):
         total += omega[i]
         moment += omega[i] * (mu[i] - mu[0])
     g = len(above) - 1
-    share = 0.5 if split else 1.0
-    e = share * (total - below[0])
-    reach_up = max(math.log((below[0] + e) / e), 0.0) + MARGIN
-    e = share * (total - above[g])
-    reach_down = max(math.log((above[g] + e) / e), 0.0) + MARGIN
+    e = total - below[0]
+    reach_up = max(math.log((below[0] + ties.win * e) / (ties.loss * e)), 0.0) + MARGIN
+    e = total - above[g]
+    reach_down = max(math.log((above[g] + ties.loss * e) / (ties.win * e)), 0.0) + MARGIN
     low, high = math.inf, -math.inf
     top_rate, bottom_rate = omega[0], omega[0]
     for i in range(len(mu)):
@@ -129,8 +154,18 @@ def _own_terms(p, side, mu, omega, start, stop):
     return value, slope
 
 
+@inner_exact
+def _own_sums(p, side, mu, omega, start, stop, tabulated):
+    """As :func:`_own_terms`, the sum in two parts where the field has no table (:func:`..fields.direct.direct_sum`)."""
+    if tabulated:
+        value, slope = _own_terms(p, side, mu, omega, start, stop)
+        return value, 0.0, slope
+    value, rest, slope = direct_sum(p, -side, mu, omega, omega, start, stop)
+    return value, rest, side * slope
+
+
 @exact
-def solve_groups(start, stop, ranks, split, ceiling, tabulated, table, perf):
+def solve_groups(start, stop, ranks, ties, ceiling, tabulated, table, perf):
     """Write the performance of every member of groups ``start`` to ``stop - 1`` into ``perf``.
 
     ``table`` has the field's sum if ``tabulated``, and else the plan's bounds only (:func:`without_table`).
@@ -161,14 +196,15 @@ def solve_groups(start, stop, ranks, split, ceiling, tabulated, table, perf):
                 side = 1.0 if below[g] >= above[g] else -1.0
                 value, rest, slope = direct_sum(p, side, mu, omega, omega, zero, len(mu))
             outside = above[g] if side > 0 else below[g]
-            if split:
-                own, own_rest, own_slope = 0.5 * tied, 0.0, 0.0
-            elif tabulated:
-                own, own_slope = _own_terms(p, side, mu, omega, a, b)
-                own_rest = 0.0
+            loss, win = (ties.loss, ties.win) if side > 0 else (ties.win, ties.loss)  # as seen from this side
+            if loss + win == 1.0:
+                own, own_rest, own_slope = loss * tied, 0.0, 0.0
             else:
-                own, own_rest, own_slope = direct_sum(p, -side, mu, omega, omega, a, b)
-                own_slope *= side
+                own, own_rest, own_slope = _own_sums(p, side, mu, omega, a, b, tabulated)
+                if loss + win < 2.0:
+                    other, other_rest, _ = _own_sums(p, -side, mu, omega, a, b, tabulated)
+                    own, own_rest = loss * own + (1.0 - win) * other, loss * own_rest + (1.0 - win) * other_rest
+                    own_slope *= loss + win - 1.0
             q = side * ((value - outside - own) + (rest - own_rest))
             slope = side * slope - own_slope
             if q > 0.0:

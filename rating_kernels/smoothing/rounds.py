@@ -20,6 +20,7 @@ from ..core.numerics import C3
 from ..core.standings import Floats
 from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
 from ..inference.logistic_field import solve_round
+from ..inference.performance import FULL, SPLIT
 from ..inference.skewed import RoundLaw, change_of_mean, sides
 from .duels import DUELS, add_duel, duel_space, solve_duels
 from .recursion import include, step
@@ -47,7 +48,7 @@ def _solve_round(mean, variance, noise, shift, lo, split, ceiling, perf):
     omega = np.empty(n)
     for i in range(n):
         omega[i] = C3 / math.sqrt(variance[i] + noise)
-    failed = solve_round(mean, omega, lo, split, ceiling + shift, perf)
+    failed = solve_round(mean, omega, lo, SPLIT if split else FULL, ceiling + shift, perf)
     for i in range(n):
         perf[i] -= shift
     return failed

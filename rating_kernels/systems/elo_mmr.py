@@ -25,6 +25,7 @@ from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import CHUNK, Factors, absorb_rows, diffuse_rows, prefetch_histories
 from ..inference.game_performance import end_of_games, solve_games
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
+from ..inference.performance import ties_of
 from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import Members
 from ..inference.teams.rounds import (
@@ -82,12 +83,12 @@ def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int
 
 def summarise(params: EloMMR, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
     """Step 2: tabulate the sum over all opponents."""
-    return summarise_field(prior.mu, prior.sigma, prior.beta, round, params.tie_mode == "split", map)
+    return summarise_field(prior.mu, prior.sigma, prior.beta, round, ties_of(params), map)
 
 
 def perform(params: EloMMR, summary: FieldSummary, start: int, stop: int, perf: Floats) -> None:
     """Step 3: one root for each tie group."""
-    solve_field(summary, params.tie_mode == "split", start, stop, perf)
+    solve_field(summary, ties_of(params), start, stop, perf)
 
 
 def absorb(
@@ -110,7 +111,7 @@ def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     while done < len(rounds):
         done, needed = _rate_small(
             done, rounds.columns, team_columns(rounds), team_rules(params), rates(params), params.rho,
-            params.tie_mode == "split", params.history_len or 0, beliefs.store, _factors(beliefs), beliefs.segments,
+            ties_of(params), params.history_len or 0, beliefs.store, _factors(beliefs), beliefs.segments,
             outcome,
         )  # fmt: skip
         if needed < 0:
@@ -124,7 +125,7 @@ def _factors(beliefs: Beliefs) -> Factors:
 
 @exact
 def _rate_small(
-    r, rounds, teams, team_rules, rates, rho, split, history_len, store, factors, history, outcome
+    r, rounds, teams, team_rules, rates, rho, ties, history_len, store, factors, history, outcome
 ):  # fmt: skip
     """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root.
 
@@ -147,12 +148,12 @@ def _rate_small(
             to_strengths(i, j, advantage, prior.mu, rating)
         solved = j
         if rounds.offsets[r + 1] - i == 2 and not has_teams(r, rounds, teams):
-            failed = solve_games(r, stop, rounds, prior.mu, prior.sigma, prior.beta, split, outcome.perf)
+            failed = solve_games(r, stop, rounds, prior.mu, prior.sigma, prior.beta, ties, outcome.perf)
             if failed >= 0:
                 solved = i + 2 * failed  # the games before it are complete
         else:
             field, n = space.field, fill_field(r, rounds, teams, team_rules, members, space)
-            failed = solve_small(field, n, split, rounds.perf_ceiling[r], omega)
+            failed = solve_small(field, n, ties, rounds.perf_ceiling[r], omega)
             credit_round(r, rounds, teams, team_rules, members, outcome.perf, space)
             if failed >= 0:
                 solved = i

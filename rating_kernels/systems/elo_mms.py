@@ -28,6 +28,7 @@ from ..fields.advantages import perform_in_rating
 from ..inference.game_performance import end_of_games, solve_games
 from ..inference.learnt_drift import CELLS, NO_TABLE, Table, learn_rows, move_rows, observe_rows
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
+from ..inference.performance import ties_of
 from ..inference.skewed import (
     Growth,
     Law,
@@ -157,12 +158,12 @@ def prior(params: EloMMS, beliefs: Beliefs, round: Rounds, start: int, stop: int
 def summarise(params: EloMMS, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
     """Step 2: tabulate the sum over all opponents, around their mean performances."""
     shift = mean_shift(_law(params, round.participants[0]), round.weight[0])
-    return summarise_field(prior.mu - shift, prior.sigma, prior.beta, round, params.tie_mode == "split", map)
+    return summarise_field(prior.mu - shift, prior.sigma, prior.beta, round, ties_of(params), map)
 
 
 def perform(params: EloMMS, summary: FieldSummary, start: int, stop: int, perf: Floats) -> None:
     """Step 3: one root for each tie group."""
-    solve_field(summary, params.tie_mode == "split", start, stop, perf)
+    solve_field(summary, ties_of(params), start, stop, perf)
 
 
 def absorb(
@@ -182,7 +183,7 @@ def rate_small(params: EloMMS, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.columns, team_columns(rounds), team_rules(params), _noise(params), _growth(params),
-        params.tie_mode == "split", _table(beliefs.shared), beliefs.store, outcome,
+        ties_of(params), _table(beliefs.shared), beliefs.store, outcome,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no performance or no rating found")
@@ -219,7 +220,7 @@ def _growth(params: EloMMS) -> Growth:
 
 
 @exact
-def _rate_small(rounds, teams, team_rules, noise, growth, split, table, store, outcome):
+def _rate_small(rounds, teams, team_rules, noise, growth, ties, table, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root.
 
     The roots of consecutive games of two without a common player are searched together
@@ -247,12 +248,12 @@ def _rate_small(rounds, teams, team_rules, noise, growth, split, table, store, o
             for k in range(i, j):
                 centre[k] += advantage[k]
         if offsets[r + 1] - i == 2 and not teamed:
-            failed = solve_games(r, stop, rounds, centre, prior.sigma, prior.beta, split, outcome.perf)
+            failed = solve_games(r, stop, rounds, centre, prior.sigma, prior.beta, ties, outcome.perf)
         else:
             field, n = space.field, fill_field(r, rounds, teams, team_rules, members, space)
             for k in range(n):
                 field.mu[k] = field.mu[k] - shift if teamed else centre[i + k]
-            failed = solve_small(field, n, split, rounds.perf_ceiling[r], omega)
+            failed = solve_small(field, n, ties, rounds.perf_ceiling[r], omega)
             credit_round(r, rounds, teams, team_rules, members, outcome.perf, space)
             failed = min(failed, zero)  # the round, instead of the group
         if len(advantage) > 0:

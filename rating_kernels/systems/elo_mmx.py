@@ -24,7 +24,7 @@ from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import drift
 from ..inference.gaussian import no_spans, performances, solve_round
-from ..inference.performance import group_starts
+from ..inference.performance import group_starts, ties_of
 from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import Members
 from ..inference.teams.rounds import credit_round, fill_field, rate_team_round, team_columns, team_rules, team_space
@@ -76,7 +76,7 @@ class Performances:
 def summarise(params: EloMMX, prior: Prior, round: Rounds, map: Map) -> Performances:
     """Steps 2 and 3: the sums over all opponents, and one root for each tie group."""
     first = group_starts(round.lo)
-    perf = performances(prior.mu, _inverse_delta(prior.sigma, prior.beta), first, params.tie_mode == "split", map)
+    perf = performances(prior.mu, _inverse_delta(prior.sigma, prior.beta), first, ties_of(params), map)
     return Performances(first, perf, round.perf_ceiling[0] if params.ceiling_gaussian else math.inf)
 
 
@@ -96,7 +96,7 @@ def absorb(
 def rate_small(params: EloMMX, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
-        rounds.columns, team_columns(rounds), team_rules(params), rates(params), params.tie_mode == "split",
+        rounds.columns, team_columns(rounds), team_rules(params), rates(params), ties_of(params),
         params.ceiling_gaussian, beliefs.store, outcome,
     )  # fmt: skip
     if failed >= 0:
@@ -142,7 +142,7 @@ def _absorb_rows(begin, end, player, time_seconds, prior, store, outcome):
 
 
 @exact
-def _rate_small(rounds, teams, team_rules, rates, split, ceiling_gaussian, store, outcome):
+def _rate_small(rounds, teams, team_rules, rates, ties, ceiling_gaussian, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root."""
     zero, player, advantage = np.int64(0), rounds.player, rounds.advantage
     group_perf, rating, space = np.empty(SMALL), np.empty(SMALL), team_space(teams, SMALL)
@@ -157,7 +157,7 @@ def _rate_small(rounds, teams, team_rules, rates, split, ceiling_gaussian, store
         field, n = space.field, fill_field(r, rounds, teams, team_rules, members, space)
         first = group_starts(field.lo[:n])
         rate = _inverse_delta(field.sigma[:n], field.beta)
-        if solve_round(field.mu[:n], rate, first, split, where, inside, group_perf) >= 0:
+        if solve_round(field.mu[:n], rate, first, ties, where, inside, group_perf) >= 0:
             return r
         ceiling = rounds.perf_ceiling[r] if ceiling_gaussian else math.inf
         _spread(zero, len(first) - 1, first, group_perf, ceiling, field.perf)

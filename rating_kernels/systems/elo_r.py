@@ -36,7 +36,7 @@ from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, Syst
 from ..inference.factors.noise import noise_rows
 from ..inference.factors.queues import QueueFactors, absorb_rows
 from ..inference.logistic_field import FieldSummary, solve_field, tabulate_field
-from ..inference.performance import Ranks, bracket, group_starts, solve_groups, weigh_groups, without_table
+from ..inference.performance import FULL, SPLIT, Ranks, bracket, group_starts, solve_groups, weigh_groups, without_table
 from ..inference.win_probability import logistic_win_probability
 
 SMALL = 192  # participants up to which one thread without a table is faster
@@ -128,7 +128,7 @@ def summarise(params: EloR, prior: Prior, round: Rounds, map: Map) -> FieldSumma
     """Step 2: tabulate the sum over all opponents. Half ties leave each player with a root of its own."""
     gamma, _ = spread(params, round.weight[0])
     half = params.tie_mode == "half"
-    whole = tabulate_field(prior.mu, _omega(prior.sigma, gamma), round, half, map)
+    whole = tabulate_field(prior.mu, _omega(prior.sigma, gamma), round, SPLIT if half else FULL, map)
     return replace(whole, ranks=Ranks(*whole.ranks[:2], *_single_out(*whole.ranks[1:]))) if half else whole
 
 
@@ -136,7 +136,7 @@ def perform(params: EloR, summary: FieldSummary, start: int, stop: int, perf: Fl
     """Step 3: one root for each player or tie group."""
     if params.tie_mode == "half":
         start, stop = summary.first[start], summary.first[stop]
-    solve_field(summary, False, start, stop, perf)
+    solve_field(summary, FULL, start, stop, perf)
 
 
 def absorb(
@@ -212,11 +212,11 @@ def _rate_small(r, rounds, gamma, eta2, simple, half, max_len, store, queue, his
         mu, omega = prior.mu[i:j], _omega(prior.sigma[i:j], gamma[r])
         first = group_starts(rounds.lo[i:j])
         above, below = weigh_groups(omega, first)
-        low, high, middle, top_rate, _ = bracket(mu, omega, above, below, half)
+        low, high, middle, top_rate, _ = bracket(mu, omega, above, below, SPLIT if half else FULL)
         if half:
             first, above, below = _single_out(omega, first, above, below)
         ranks, bounds = Ranks(mu, omega, first, above, below), without_table(low, high, middle, top_rate)
-        failed = solve_groups(zero, len(above), ranks, no, rounds.perf_ceiling[r], no, bounds, outcome.perf[i:j])
+        failed = solve_groups(zero, len(above), ranks, FULL, rounds.perf_ceiling[r], no, bounds, outcome.perf[i:j])
         if failed < 0:
             claimed = history.used[0]
             history.used[0] += needed

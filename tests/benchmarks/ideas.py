@@ -22,6 +22,7 @@ from ranklake.flows.sources.options import ReadOptions
 from ranklake.rating_kernels.core.numerics import C3
 from ranklake.rating_kernels.inference.diffusion import elapsed_days, practice_gain
 from ranklake.rating_kernels.inference.logistic_field import solve_round
+from ranklake.rating_kernels.inference.performance import FULL, SPLIT
 from ranklake.rating_kernels.inference.skewed import (
     Law,
     RoundLaw,
@@ -195,7 +196,7 @@ def _rate(offsets, player, lo, time_seconds, weight, of_round, n_classes, n_play
             centre[q] = mu_prior[a + q] - shift_of_mean(its_law, w)
             spread[q] = sigma[row] ** 2 + variance[q]
             omega[q] = C3 / math.sqrt(spread[q] + noise[q])
-        solve_round(centre, omega, lo[a:b], ideas.split > 0.0, math.inf, perf)
+        solve_round(centre, omega, lo[a:b], SPLIT if ideas.split > 0.0 else FULL, math.inf, perf)
         if ideas.class_noise != 0.0:
             _estimate(mu_prior[a:b], spread, perf, noise, n_before[a:b], common, factors[one])
         for q in range(b - a):

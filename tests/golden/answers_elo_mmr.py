@@ -17,6 +17,7 @@ _ELO_MMR = {"mu0": "mu_init", "sig0": "sigma_init"} | {
     for name in (
         *("rho", "tie_mode", "weight_limit", "sig_limit", "beta", "gamma", "noob_delay", "drift_per_day"),
         *("history_len", "mu_init", "sigma_init", "ceiling_gaussian", "team", "team_noise", "credit"),
+        *("tie_loss", "tie_win"),
     )
 }
 

@@ -40,6 +40,16 @@ def test_vector__is_answered_by_the_twin(case: Case) -> None:
     check(vector, family(vector).twin(vector))
 
 
+def test_ties_by_weights__of_teams_are_those_of_the_twin() -> None:
+    vector = json.loads((FOLDER / "elo_mmr_teams-shares-split.json").read_text(encoding="utf-8"))
+    params = {name: value for name, value in vector["params"].items() if name != "tie_mode"}
+    vector |= {"params": params | {"tie_loss": 0.9, "tie_win": 0.4}}
+    known = family(vector)
+    vector |= {"expected": known.twin(vector)}
+    for step_by_step in (False, True):
+        check(vector, known.package(vector, step_by_step=step_by_step))
+
+
 @pytest.mark.parametrize("runner", [package, twin], ids=["package", "twin"])
 def test_runner__refuses_what_it_does_not_know(runner) -> None:
     with pytest.raises(ValueError, match="unknown parameter: speed"):

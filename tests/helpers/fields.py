@@ -11,7 +11,7 @@ import numpy as np
 from ranklake.rating_kernels.fields.blocks import block_starts
 from ranklake.rating_kernels.fields.field import accumulate, finish, table_start, table_sum
 from ranklake.rating_kernels.fields.panels import Plan, plan_panels
-from ranklake.rating_kernels.inference.performance import bracket, group_starts, weigh_groups
+from ranklake.rating_kernels.inference.performance import FULL, Ties, bracket, group_starts, weigh_groups
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -48,10 +48,10 @@ def groups(lo: np.ndarray[Any, np.dtype[np.int32]], rate: Floats) -> Places:
     return Places(first, *weigh_groups(rate, first))
 
 
-def plan_for(mu: Floats, rate: Floats, split: bool = False) -> Plan:
+def plan_for(mu: Floats, rate: Floats, ties: Ties = FULL) -> Plan:
     """Panels for a field in which no two tie."""
     places = groups(np.arange(len(mu), dtype=np.int32), rate)
-    return plan_panels(*bracket(mu, rate, places.above, places.below, split))
+    return plan_panels(*bracket(mu, rate, places.above, places.below, ties))
 
 
 class Table:

@@ -163,6 +163,7 @@ def histories(
 
 
 _TIE_MODES = st.sampled_from(["full", "split"])
+_TIE_WEIGHTS = st.sampled_from([0.25, 0.75, 1.0, 0.01]) | st.floats(0.05, 1)
 _NOOB_DELAYS = st.sampled_from([[], [0.6, 0.8]]) | st.lists(st.floats(0.1, 1), max_size=4)
 _NEWCOMERS = st.sampled_from([(1600.0, 280.0), (0.0, 50.0), (1500.0, 900.0)])
 _FACTORS = {
@@ -195,13 +196,19 @@ _ELO_MMS = st.fixed_dictionaries(
 )
 
 
+def elo_mmr_ties() -> st.SearchStrategy[dict[str, Any]]:
+    """What ties count as in Elo-MMR: one of both modes, or weights."""
+    modes = st.fixed_dictionaries({"tie_mode": _TIE_MODES})
+    return modes | modes | st.fixed_dictionaries({"tie_loss": _TIE_WEIGHTS, "tie_win": _TIE_WEIGHTS})
+
+
 @st.composite
 def elo_mmr_params(draw: st.DrawFn, gaussian: bool = False) -> dict[str, Any]:
     """Hyperparameters of Elo-MMR, spelled as in the package: both parametrisations, delays, drift with limits.
 
     ``gaussian`` leaves out what Elo-MMchi has no use for: ``rho`` and ``history_len``.
     """
-    params: dict[str, Any] = {"tie_mode": draw(_TIE_MODES)}
+    params = draw(elo_mmr_ties())
     for name, values in () if gaussian else _FACTORS.items():
         params[name] = draw(values)
     for name, values in (_DEVIATIONS if draw(_BOOLEANS) else _LIMITS).items():

@@ -77,6 +77,8 @@ class Twin:
     team: str = "mean"
     team_noise: str = "team"
     credit: str = "joint"
+    tie_loss: float | None = None
+    tie_win: float | None = None
     initial_state: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -94,6 +96,8 @@ class Twin:
             "noob_delay must be > 0": all(factor > 0 for factor in self.noob_delay),
             "history_len must be >= 1": self.history_len is None or self.history_len >= 1,
             "sigma_init must be > 0": self.sigma_init > 0,
+            "tie_loss and tie_win go together, without tie_mode": (self.tie_loss is None) == (self.tie_win is None)
+            and (self.tie_loss is None or self.tie_mode == "full"),
         }
         broken = [rule for rule, holds in rules.items() if not holds]
         if broken:
@@ -198,6 +202,8 @@ class Twin:
                     parts += loss
                 elif j > hi:
                     parts += win
+                elif self.tie_loss is not None and self.tie_win is not None and self.tie_loss + self.tie_win < 2:
+                    parts += [self.tie_loss * x for x in loss] + [self.tie_win * x for x in win]
                 elif self.tie_mode == "full":
                     parts += draw
                 else:

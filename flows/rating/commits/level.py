@@ -115,6 +115,9 @@ class Level:
             side = "low" if drift > 0 else "high"
             share = self.tied_rows / self.rows
             causes.append(f"{share:.0%} of participations are in ties, mostly at {side} places, with tie_mode=full")
+        if self._unequal_ties(params, drift):
+            counts = f"{params.tie_win:g} of a win and {params.tie_loss:g} of a loss"
+            causes.append(f"{self.tied_rows / self.rows:.0%} of participations are in ties, which count as {counts}")
         if self._by_newcomers(drift):
             side = "below" if drift > 0 else "above"
             mean = self.gained_by_newcomers / self.newcomers
@@ -127,6 +130,8 @@ class Level:
 
     def _advice(self, params: Any, drift: float) -> list[str]:
         advice = ["tie_mode=split"] if self._full_ties(params, drift) else []
+        if self._unequal_ties(params, drift):
+            advice += ["tie_loss=0.5", "tie_win=0.5"]
         narrower = params.sigma_init > _NARROW and hasattr(params, "tie_mode")
         if narrower and self._by_newcomers(drift):
             advice.append(f"sigma_init={_NARROW:g}")
@@ -134,8 +139,13 @@ class Level:
 
     def _full_ties(self, params: Any, drift: float) -> bool:
         """Full ties pull a tie group towards the middle of the field: low places up, high places down."""
-        full = getattr(params, "tie_mode", "") == "full" and self.tied_rows > _TIES * self.rows
-        return full and self.tied_low * drift > 0
+        full = getattr(params, "tie_mode", "") == "full" and getattr(params, "tie_loss", None) is None
+        return full and self.tied_rows > _TIES * self.rows and self.tied_low * drift > 0
+
+    def _unequal_ties(self, params: Any, drift: float) -> bool:
+        """Ties of more win than loss raise everyone who ties; of more loss, lower."""
+        loss, win = getattr(params, "tie_loss", None) or 0.0, getattr(params, "tie_win", None) or 0.0
+        return self.tied_rows > _TIES * self.rows and (win - loss) * drift > 0
 
     def _by_newcomers(self, drift: float) -> bool:
         return self.gained * drift > 0 and self.gained_by_newcomers / self.gained > _NEWCOMERS

@@ -32,6 +32,7 @@ from ...core.parts import prior_of
 from ...core.standings import Floats, Ints, Longs, Rounds
 from ...core.system import ConvergenceError, Outcome, Prior, System, check_limits
 from ...inference.logistic_field import solve_field, solve_round, tabulate_field
+from ...inference.performance import SPLIT
 from ...inference.win_probability import one_curve
 
 SMALL = 1024  # participants up to which one thread is faster
@@ -124,11 +125,11 @@ class Performances:
 
 def summarise(params: AtCoder, prior: Prior, round: Rounds, map: Map) -> Performances:
     """Steps 2 and 3: the sum over all participants, and one root for each tie group."""
-    levels = replace(tabulate_field(prior.beta, np.full(round.n_rows, RATE), round, True, map), ceiling=math.inf)
+    levels = replace(tabulate_field(prior.beta, np.full(round.n_rows, RATE), round, SPLIT, map), ceiling=math.inf)
     rows, perf = np.empty(round.n_rows), np.empty(len(levels.first) - 1)
 
     def solve(start: int, stop: int) -> None:
-        solve_field(levels, True, start, stop, rows)
+        solve_field(levels, SPLIT, start, stop, rows)
         perf[start:stop] = rows[levels.first[start:stop]]
 
     map(solve, len(perf), perf)
@@ -197,12 +198,11 @@ def _absorb_rows(begin, end, player, time_seconds, prior, perf, ceiling, store, 
 @exact
 def _rate_small(rounds, rounded, store, average, outcome):
     """Rate all rounds; returns -1, or the round that has no root."""
-    split = np.bool_(True)
     omega, perf, prior = np.full(SMALL, RATE), np.empty(SMALL), prior_of(outcome, np.empty(len(rounds.player)))
     for r in range(len(rounds.offsets) - 1):
         i, j, ceiling = rounds.offsets[r], rounds.offsets[r + 1], rounds.perf_ceiling[r]
         _read_rows(i, j, rounds.player, store, average, prior)
-        if solve_round(prior.beta[i:j], omega[: j - i], rounds.lo[i:j], split, math.inf, perf) >= 0:
+        if solve_round(prior.beta[i:j], omega[: j - i], rounds.lo[i:j], SPLIT, math.inf, perf) >= 0:
             return r
         for k in range(j - i):
             if rounded:

@@ -55,6 +55,7 @@ def test_waves__have_the_bits_of_one_game_after_the_other(name: str) -> None:
     ("name", "chosen"),
     [
         *((name, {"tie_mode": mode}) for name in ("elo-mmr", "elo-mms") for mode in ("full", "split")),
+        ("elo-mmr", {"tie_loss": 0.9, "tie_win": 0.4}),
         ("glicko2", {"period_days": 0.5}),
     ],
 )

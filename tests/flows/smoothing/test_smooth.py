@@ -39,7 +39,7 @@ from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.smoothing.params import params_of
 from ranklake.flows.smoothing.smooth import smooth_run
-from ranklake.rating_kernels import SYSTEMS, ConvergenceError
+from ranklake.rating_kernels import SYSTEMS, ConvergenceError, EloMMR
 from ranklake.rating_kernels.smoothing import sweeps
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
@@ -251,6 +251,15 @@ def test_params__of_elo_mms_are_its_noise_its_drift_and_its_practice() -> None:
     assert params_of(EloMMS(), {}).resolution == EloMMS().resolution == "rank"
     before = params_of(EloMMS(duel=1.0, resolution="exact"), {})
     assert params_of(EloMMS(), {"resolution": "exact", "duel": "1"}) == before
+
+
+def test_params__of_ties_by_weights_require_a_mode() -> None:
+    weighted = EloMMR(tie_loss=0.25, tie_win=0.75)
+    with pytest.raises(
+        ValueError, match=r"smoothing has no tie_loss=0\.25 and tie_win=0\.75 as the run has: set tie_mode"
+    ):
+        params_of(weighted, {})
+    assert params_of(weighted, {"tie_mode": "split"}) == params_of(EloMMR(tie_mode="split"), {})
 
 
 def test_params__with_normal_noise_have_the_variance_of_skewed_performances_in_a_large_round() -> None:

@@ -9,7 +9,7 @@ from helpers.fields import KINDS, Table, field, groups, plan_for, slowly
 from ranklake.rating_kernels.fields.blocks import BLOCK, BLOCKS, block_starts
 from ranklake.rating_kernels.fields.direct import direct_sum
 from ranklake.rating_kernels.fields.panels import HALF_WIDTH, LEVEL_RATIO
-from ranklake.rating_kernels.inference.performance import bracket
+from ranklake.rating_kernels.inference.performance import FULL, SPLIT, Ties, bracket
 
 # A 32-term series on a panel of half-width 0.9 pi / rate ends near 2.6^-32 = 5e-14 of the panel's largest value when
 # all rates are equal and all ratings stand over the panel's centre, the worst place; spread fields reach 1e-14.
@@ -144,14 +144,14 @@ def test_table_start__beyond_the_table_is_its_end(target: float) -> None:
     assert abs(table.start(target) - (table.plan.low if target > 0 else table.plan.high)) <= cell
 
 
-@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("ties", [FULL, SPLIT, Ties(0.01, 1.0, False), Ties(1.0, 1e-6, False)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_bracket__holds_the_root_of_every_group(kind: str, split: bool) -> None:
+def test_bracket__holds_the_root_of_every_group(kind: str, ties: Ties) -> None:
     mu, rate = field(kind, 60, 100.0)
     lo = np.sort(np.random.default_rng(3).integers(0, 20, 60))
     lo = np.searchsorted(lo, lo).astype(np.int32)
     places = groups(lo, rate)
-    low, high, middle, top_rate, bottom_rate = bracket(mu, rate, places.above, places.below, split)
+    low, high, middle, top_rate, bottom_rate = bracket(mu, rate, places.above, places.below, ties)
     assert low <= middle <= high
     assert (top_rate, bottom_rate) == (rate.max(), rate.min())
     for g in range(len(places.above)):
@@ -159,5 +159,6 @@ def test_bracket__holds_the_root_of_every_group(kind: str, split: bool) -> None:
         assert places.above[g] == pytest.approx(rate[: tied.start].sum(), rel=1e-14)
         assert places.below[g] == pytest.approx(rate[tied.stop :].sum(), rel=1e-14)
         for p, sign in ((low, 1.0), (high, -1.0)):
-            own = 0.5 * rate[tied].sum() if split else rate[tied].sum() - slowly(p, 1.0, mu[tied], rate[tied])[0]
+            won = slowly(p, 1.0, mu[tied], rate[tied])[0]
+            own = ties.loss * (rate[tied].sum() - won) + (1.0 - ties.win) * won
             assert sign * (slowly(p, 1.0, mu, rate)[0] - places.above[g] - own) > 0

@@ -23,11 +23,13 @@ from helpers.histories import (
     store_of,
     to_rounds,
 )
+from helpers.rounds import N_PLAYERS, season
 from helpers.strategies import (
     POOL,
     Belief,
     Contest,
     elo_mmr_params,
+    elo_mmr_ties,
     histories,
     places,
     populations,
@@ -40,11 +42,10 @@ from hypothesis import strategies as st
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.rating_kernels import Beliefs, EloMMR, Outcome, Rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, EloMMR, Outcome, Rounds
 
 RHOS = [0.0, 0.04, 1.0, 5.0, math.inf]
 ONE = ladder(1)
-TIE_MODES = st.sampled_from(["full", "split"])
 PASTS = st.lists(st.tuples(st.floats(-600, 600), st.floats(80, 500)), max_size=9)
 
 
@@ -149,10 +150,10 @@ def test_diffusion__weighs_without_looking_at_performances(sigma, gamma, surpris
 
 
 def perfs(
-    players: dict[str, Belief], contest: Contest, tie_mode: str, steps: bool = False, **chosen: Any
+    players: dict[str, Belief], contest: Contest, ties: dict[str, Any], steps: bool = False, **chosen: Any
 ) -> dict[str, float]:
     """Performances in one round, by the path of small rounds or that of large ones."""
-    params = SYSTEM.params(tie_mode=tie_mode, **chosen)
+    params = SYSTEM.params(**ties, **chosen)
     beliefs = store_of(params, players)
     round = to_rounds([contest])
     if steps:
@@ -162,25 +163,25 @@ def perfs(
     return {name: float(p) for (name, _, _), p in zip(contest.standings, outcome.perf, strict=True)}
 
 
-@given(standings(), populations(), TIE_MODES, st.booleans())
+@given(standings(), populations(), elo_mmr_ties(), st.booleans())
 @repeatable(100)
-def test_performance__better_place_is_strictly_higher_and_ties_share_one(rows, players, tie_mode, steps) -> None:
-    shown = perfs(players, Contest(rows), tie_mode, steps)
+def test_performance__better_place_is_strictly_higher_and_ties_share_one(rows, players, ties, steps) -> None:
+    shown = perfs(players, Contest(rows), ties, steps)
     for name, _, hi in rows:
         for other, other_lo, _ in rows:
             assert (shown[name] > shown[other]) == (hi < other_lo)
 
 
-@given(standings(min_size=2), populations(), TIE_MODES, st.data())
+@given(standings(min_size=2), populations(), elo_mmr_ties(), st.data())
 @repeatable(60)
-def test_performance__rises_with_the_own_rating(rows, players, tie_mode, data) -> None:
+def test_performance__rises_with_the_own_rating(rows, players, ties, data) -> None:
     """It also increases with all ratings, by no more than the rating does."""
     name, _, _ = data.draw(st.sampled_from(rows))
     rise = data.draw(st.floats(1, 500))
     before = players.get(name, Belief(1500.0, 350.0, 0))
     others = {other: b for other, b in players.items() if other != name}
     low, high = (
-        perfs(others | {name: Belief(before.mu + up, before.sigma, before.n)}, Contest(rows), tie_mode)
+        perfs(others | {name: Belief(before.mu + up, before.sigma, before.n)}, Contest(rows), ties)
         for up in (0.0, rise)
     )
     assert high[name] > low[name]
@@ -188,14 +189,14 @@ def test_performance__rises_with_the_own_rating(rows, players, tie_mode, data) -
         assert -1e-9 <= high[other] - low[other] <= rise + 1e-9
 
 
-@given(standings(min_size=2), populations(), TIE_MODES, st.data())
+@given(standings(min_size=2), populations(), elo_mmr_ties(), st.data())
 @repeatable(60)
-def test_performance__rises_with_the_own_place(rows, players, tie_mode, data) -> None:
+def test_performance__rises_with_the_own_place(rows, players, ties, data) -> None:
     row = data.draw(st.integers(1, len(rows) - 1))
     assume(rows[row][1] > 0)
     better = moved_up(rows, row)
     name = rows[row][0]
-    assert perfs(players, Contest(better), tie_mode)[name] > perfs(players, Contest(rows), tie_mode)[name]
+    assert perfs(players, Contest(better), ties)[name] > perfs(players, Contest(rows), ties)[name]
 
 
 def moved_up(rows: list[tuple[Any, int, int]], row: int) -> list[tuple[Any, int, int]]:
@@ -301,14 +302,14 @@ def shifted(players: dict[str, Belief], by: float, times: float = 1.0) -> dict[s
     }
 
 
-@given(histories(max_rounds=4), populations(), st.sampled_from(RHOS), TIE_MODES, st.sampled_from([0.125, 4.0]))
+@given(histories(max_rounds=4), populations(), st.sampled_from(RHOS), elo_mmr_ties(), st.sampled_from([0.125, 4.0]))
 @repeatable(60)
-def test_scaling__all_by_a_power_of_two_scales_everything(contests, players, rho, tie_mode, times) -> None:
+def test_scaling__all_by_a_power_of_two_scales_everything(contests, players, rho, ties, times) -> None:
     beta, gamma = 200.0, 35.0
     runs = []
     for t in (1.0, times):
         params = SYSTEM.params(
-            rho=rho, tie_mode=tie_mode, beta=beta * t, gamma=gamma * t, mu_init=1500.0 * t, sigma_init=350.0 * t
+            rho=rho, **ties, beta=beta * t, gamma=gamma * t, mu_init=1500.0 * t, sigma_init=350.0 * t
         )
         rounds = [replace(c, perf_ceiling=c.perf_ceiling * t) for c in contests]
         runs.append(rate(params, rounds, shifted(players, 0.0, t))[1])
@@ -342,14 +343,37 @@ def outcome_of(params: Any, round: Rounds, mu: Any = 1500.0, sigma: Any = 80.0) 
     return outcome
 
 
-@pytest.mark.parametrize("tie_mode", ["full", "split"])
+@pytest.mark.parametrize("ties", [{}, {"tie_mode": "split"}, {"tie_loss": 0.3, "tie_win": 0.3}])
 @pytest.mark.parametrize("mu", [-3000.0, 0.0, 1500.0, 5000.0])
-def test_lone_participant__performs_as_rated(mu: float, tie_mode: str) -> None:
-    params = SYSTEM.params(tie_mode=tie_mode)
+def test_lone_participant__performs_as_rated(mu: float, ties: dict[str, Any]) -> None:
+    params = SYSTEM.params(**ties)
     outcome = outcome_of(params, ONE, mu)
     assert outcome.perf[0] == pytest.approx(mu, abs=1e-10)
     assert outcome.mu[0] == pytest.approx(mu, abs=1e-10)
     assert outcome.sigma[0] == pytest.approx(80.0, rel=1e-12)  # the limit: what a round adds it takes away
+
+
+@pytest.mark.parametrize("steps", [False, True])
+@pytest.mark.parametrize(("loss", "win"), [(0.25, 0.75), (0.9, 0.4), (1.0, 0.001)])
+def test_unequal_weights__move_a_lone_participant_and_a_tied_field_by_their_odds(loss, win, steps) -> None:
+    """F = win / (loss + win) for everyone who ties, oneself included."""
+    b = math.hypot(math.sqrt(80.0**2 * 1.2), math.sqrt(80.0**2 * 6.0)) / C3
+    for n in (1, 2, 5):
+        players = {f"p{i}": Belief(1500.0, 80.0, 9) for i in range(n)}
+        tied = Contest([(name, 0, n - 1) for name in players])
+        shown = perfs(players, tied, {"tie_loss": loss, "tie_win": win}, steps)
+        assert list(shown.values()) == pytest.approx([1500.0 + b * math.log(win / loss)] * n, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["elo-mmr", "elo-mmx"])
+@pytest.mark.parametrize(("mode", "weight"), [("full", 1.0), ("split", 0.5)])
+def test_weights_of_a_mode__have_its_bits(name: str, mode: str, weight: float) -> None:
+    system, rounds = SYSTEMS[name], season((2, 2, 40, 97, 1100))
+    of_mode, of_weights = (
+        rate_rounds(system, params, system.newcomers(params, N_PLAYERS), rounds, Serial())
+        for params in (system.params(tie_mode=mode), system.params(tie_loss=weight, tie_win=weight))
+    )
+    assert same_bits(of_mode, of_weights)
 
 
 @pytest.mark.parametrize("n", [2, 7, 97, 1500])
@@ -366,9 +390,10 @@ def test_all_tied__share_one_performance_towards_which_they_move(n: int) -> None
 @pytest.mark.parametrize("steps", [False, True])
 @pytest.mark.parametrize("tie_mode", ["full", "split"])
 def test_gap__of_five_thousand_points_is_crossed_either_way(tie_mode: str, steps: bool) -> None:
+    ties = {"tie_mode": tie_mode}
     players = {"p0": Belief(0.0, 80.0, 9), "p1": Belief(5000.0, 80.0, 9)}
-    favourite = perfs(players, Contest([("p1", 0, 0), ("p0", 1, 1)]), tie_mode, steps)
-    upset = perfs(players, Contest([("p0", 0, 0), ("p1", 1, 1)]), tie_mode, steps)
+    favourite = perfs(players, Contest([("p1", 0, 0), ("p0", 1, 1)]), ties, steps)
+    upset = perfs(players, Contest([("p0", 0, 0), ("p1", 1, 1)]), ties, steps)
     assert favourite["p1"] == pytest.approx(5000.0, abs=1e-4)
     assert favourite["p0"] == pytest.approx(0.0, abs=1e-4)
     if tie_mode == "split":  # half a win over oneself: the level at which the other's win or loss is all but certain
@@ -436,12 +461,12 @@ def test_ceiling__caps_performances_and_nothing_else(n: int) -> None:
     assert np.all(capped.mu[~under] < free.mu[~under])
 
 
-@given(st.integers(2, 8).flatmap(places), st.sampled_from([-500.0, 0.0, 5000.0]), TIE_MODES)
+@given(st.integers(2, 8).flatmap(places), st.sampled_from([-500.0, 0.0, 5000.0]), elo_mmr_ties())
 @repeatable(30)
-def test_ceiling__below_or_above_all_performances(right, ceiling, tie_mode) -> None:
+def test_ceiling__below_or_above_all_performances(right, ceiling, ties) -> None:
     rows = [(name, lo, hi) for name, (lo, hi) in zip(POOL, right, strict=False)]
-    shown = perfs({}, Contest(rows, perf_ceiling=ceiling), tie_mode)
-    free = perfs({}, Contest(rows), tie_mode)
+    shown = perfs({}, Contest(rows, perf_ceiling=ceiling), ties)
+    free = perfs({}, Contest(rows), ties)
     assert shown == pytest.approx({name: min(p, ceiling) for name, p in free.items()}, rel=1e-12)
 
 

@@ -22,10 +22,11 @@ from twins.elo_mmr import Outcome, Twin
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.rating_kernels.inference.performance import Ranks, bracket, solve_groups
+from ranklake.rating_kernels.inference.performance import FULL, SPLIT, Ranks, Ties, bracket, solve_groups, ties_of
 
 RELATIVE = 1e-12  # of max(1, |rating|): some ten roundings of an epsilon a round, over a handful of rounds
 EPSILON = 2.0**-52
+TIES = {FULL: "full", SPLIT: "split", Ties(0.9, 0.4, False): "weights"}
 
 
 def twin_of(players: dict[str, Belief], params: dict[str, Any]) -> Twin:
@@ -40,15 +41,15 @@ def left_open(twin: Twin, contest: Contest, outcomes: list[Outcome]) -> float:
     """By how much rounding may move the performances of a round: a few epsilons of Q's terms over Q's slope."""
     noise = [(outcome.sigma**-2 - outcome.sigma_prior**-2) ** -0.5 for outcome in outcomes]
     scale = [math.hypot(outcome.sigma_prior, beta) / C3 for outcome, beta in zip(outcomes, noise, strict=True)]
-    worst = 0.0
+    worst, (loss, win, _) = 0.0, ties_of(twin)
     for (_, lo, hi), one in zip(contest.standings, outcomes, strict=True):
         if one.performance == contest.perf_ceiling:
             continue
         slope = 0.0
         for j, (other, b) in enumerate(zip(outcomes, scale, strict=True)):
             e = math.exp(-abs(one.performance - other.mu_prior) / b)
-            twice = 2.0 if lo <= j <= hi and twin.tie_mode == "full" else 1.0
-            slope += twice * e / (1 + e) ** 2 / b**2
+            terms = loss + win if lo <= j <= hi else 1.0
+            slope += terms * e / (1 + e) ** 2 / b**2
         size = math.fsum(1 / b for b in scale)
         worst = max(worst, 16 * EPSILON * size / slope if slope > 0 else math.inf)
     return worst
@@ -106,9 +107,9 @@ def test_long_career__agrees_with_the_twin(performances, rho, tie_mode) -> None:
 
 
 @pytest.mark.quick("95-*", "120-full")
-@pytest.mark.parametrize("tie_mode", ["full", "split"])
+@pytest.mark.parametrize("ties", TIES, ids=TIES.get)
 @pytest.mark.parametrize("n", [95, 96, 97, 120])
-def test_round_of_a_hundred__agrees_with_the_twin(n: int, tie_mode: str) -> None:
+def test_round_of_a_hundred__agrees_with_the_twin(n: int, ties: Ties) -> None:
     """On both sides of the switch from direct sums to the table."""
     draw = np.random.default_rng(n)
     names = [f"p{i}" for i in range(n)]
@@ -118,7 +119,8 @@ def test_round_of_a_hundred__agrees_with_the_twin(n: int, tie_mode: str) -> None
             names, draw.normal(1500, 350, n).tolist(), draw.uniform(60, 350, n).tolist(), strict=True
         )
     }
-    params, twin = SYSTEM.params(tie_mode=tie_mode), Twin(tie_mode=tie_mode, initial_state=state)
+    chosen = {"tie_loss": ties.loss, "tie_win": ties.win}
+    params, twin = SYSTEM.params(**chosen), Twin(**chosen, initial_state=state)
     beliefs = SYSTEM.newcomers(params, n)
     set_ratings(
         SYSTEM, params, beliefs, slice(None), *([known[key] for known in state.values()] for key in ("mu", "sig", "n"))
@@ -140,10 +142,10 @@ def _small(params: Any, beliefs: Any, rounds: Any) -> Any:
     return rate_rounds(SYSTEM, params, copy, rounds, Serial())
 
 
-@pytest.mark.parametrize("split", [False, True], ids=["full", "split"])
+@pytest.mark.parametrize("ties", TIES, ids=TIES.get)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n", "rate_ratio"), [(97, 1.0), (400, 5.0), (1500, 1.0), (1500, 40.0)])
-def test_performances__by_table_agree_with_direct_sums(n: int, rate_ratio: float, kind: str, split: bool) -> None:
+def test_performances__by_table_agree_with_direct_sums(n: int, rate_ratio: float, kind: str, ties: Ties) -> None:
     """To 1e-9 points: table and direct sums differ by 1e-10 at most, but for crowds of equals."""
     mu, omega = field(kind, n, rate_ratio, seed=5)
     draw = np.random.default_rng(6)
@@ -153,14 +155,14 @@ def test_performances__by_table_agree_with_direct_sums(n: int, rate_ratio: float
     lo = np.cumsum(draw.random(n) > 0.3)
     lo = np.searchsorted(lo, lo, "left").astype(np.int32)
     places = groups(lo, omega)
-    plan = plan_for(mu, omega, split)
-    low, high, middle, top_rate, _ = bracket(mu, omega, places.above, places.below, split)
+    plan = plan_for(mu, omega, ties)
+    low, high, middle, top_rate, _ = bracket(mu, omega, places.above, places.below, ties)
     table = Table(mu, omega, plan=plan._replace(low=low, high=high, middle=middle, top_rate=top_rate))
     found = {}
     for tabulated in (True, False):
         perf = np.full(n, np.nan)
         ranks = Ranks(mu, omega, places.first, places.above, places.below)
-        failed = solve_groups(0, len(places.above), ranks, split, math.inf, tabulated, table.table, perf)
+        failed = solve_groups(0, len(places.above), ranks, ties, math.inf, tabulated, table.table, perf)
         assert failed == -1
         assert np.all(np.diff(perf) <= 0)
         found[tabulated] = perf

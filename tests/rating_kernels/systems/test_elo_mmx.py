@@ -27,11 +27,13 @@ from ranklake.rating_kernels import SYSTEMS, Beliefs, EloMMX, Outcome, Rounds
 from ranklake.rating_kernels.core.numerics import hazard, hazards, upper_hazard
 from ranklake.rating_kernels.fields import gaussian_field
 from ranklake.rating_kernels.inference import gaussian
+from ranklake.rating_kernels.inference.performance import FULL, SPLIT, Ties
 
 SYSTEM = SYSTEMS["elo-mmx"]
 believed = partial(players_at, SYSTEM)
 VECTORS = sorted(FOLDER.glob("elo_mmr-gauss-*.json"))
 POINTS = 1e-9  # what a root may be off
+TIES = {FULL: "full", SPLIT: "split", Ties(0.9, 0.4, False): "weights", Ties(0.01, 1.0, False): "lenient"}
 
 
 def still(**chosen: Any) -> EloMMX:
@@ -155,23 +157,23 @@ def field(n: int, beta: float, sigmas: tuple[float, float], kind: str, tied: flo
     return mu[order], 1 / delta[order], np.r_[np.flatnonzero(opens), n]
 
 
-def direct(mu: Any, rate: Any, first: Any, split: bool) -> Any:
+def direct(mu: Any, rate: Any, first: Any, ties: Ties) -> Any:
     """All roots from direct sums over all players."""
-    field = gaussian_field.layout(mu, rate, first)
+    field = gaussian_field.layout(mu, rate, first, ties)
     one, perf = np.array([0, len(first) - 1]), np.empty(len(first) - 1)
     field = field._replace(blocks=one, half_width=field.half_width * max(field.panels, 1), panels=0)
-    assert gaussian.solve(0, 1, field, split, *gaussian.no_spans(), perf) == -1
+    assert gaussian.solve(0, 1, field, ties, *gaussian.no_spans(), perf) == -1
     return perf
 
 
-def solved(mu: Any, rate: Any, first: Any, split: bool) -> Any:
+def solved(mu: Any, rate: Any, first: Any, ties: Ties) -> Any:
     """All roots as in small rounds."""
     perf = np.empty(len(first) - 1)
-    assert gaussian.solve_round(mu, rate, first, split, *gaussian.no_spans(), perf) == -1
+    assert gaussian.solve_round(mu, rate, first, ties, *gaussian.no_spans(), perf) == -1
     return perf
 
 
-@pytest.mark.parametrize("split", [False, True], ids=["full", "split"])
+@pytest.mark.parametrize("ties", TIES, ids=TIES.get)
 @pytest.mark.parametrize(
     ("n", "beta", "sigmas", "kind", "tied"),
     [
@@ -184,39 +186,40 @@ def solved(mu: Any, rate: Any, first: Any, split: bool) -> Any:
         (3000, 196.0, (80, 81), "upset", 0.99),
     ],
 )
-def test_performances__by_table_agree_with_direct_sums(n, beta, sigmas, kind, tied, split) -> None:
+def test_performances__by_table_agree_with_direct_sums(n, beta, sigmas, kind, tied, ties) -> None:
     mu, rate, first = field(n, beta, sigmas, kind, tied)
-    assert gaussian_field.layout(mu, rate, first).panels > 0  # there is a table
-    perf = solved(mu, rate, first, split)
-    assert np.abs(perf - direct(mu, rate, first, split)).max() <= POINTS
+    assert gaussian_field.layout(mu, rate, first, FULL).panels > 0  # there is a table
+    perf = solved(mu, rate, first, ties)
+    assert np.abs(perf - direct(mu, rate, first, ties)).max() <= POINTS
     assert np.all(np.diff(perf) < 0)
-    assert np.abs(perf - gaussian.performances(mu, rate, first, split, Serial().map)).max() <= POINTS
+    assert np.abs(perf - gaussian.performances(mu, rate, first, ties, Serial().map)).max() <= POINTS
 
 
 @pytest.mark.parametrize("by", [-4096.0, 4096.0])
-@pytest.mark.parametrize("split", [False, True], ids=["full", "split"])
-def test_performances__by_table_shift_with_all_ratings(split: bool, by: float) -> None:
+@pytest.mark.parametrize("ties", TIES, ids=TIES.get)
+def test_performances__by_table_shift_with_all_ratings(ties: Ties, by: float) -> None:
     mu, rate, first = field(400, 196.0, (80, 350), "upset", 0.3)
-    assert np.abs(solved(mu + by, rate, first, split) - by - solved(mu, rate, first, split)).max() <= POINTS
+    assert np.abs(solved(mu + by, rate, first, ties) - by - solved(mu, rate, first, ties)).max() <= POINTS
 
 
-@pytest.mark.parametrize("split", [False, True], ids=["full", "split"])
-def test_performances__of_a_lone_winner_and_a_lone_loser_keep_their_digits(split: bool) -> None:
+@pytest.mark.parametrize("ties", TIES, ids=TIES.get)
+def test_performances__of_a_lone_winner_and_a_lone_loser_keep_their_digits(ties: Ties) -> None:
     n = 3000
     mu, rate = np.full(n, 1500.0), np.full(n, 1 / 210.0)
     first = np.r_[0, 1, n - 1, n]
-    perf = solved(mu, rate, first, split)
-    assert np.abs(perf - direct(mu, rate, first, split)).max() <= POINTS
-    assert perf[0] - 1500 == pytest.approx(1500 - perf[2], abs=POINTS)
-    assert perf[1] == pytest.approx(1500, abs=POINTS)
+    perf = solved(mu, rate, first, ties)
+    assert np.abs(perf - direct(mu, rate, first, ties)).max() <= POINTS
+    mirrored = solved(mu, rate, first, ties._replace(loss=ties.win, win=ties.loss))
+    assert perf - 1500 == pytest.approx((1500 - mirrored)[::-1], abs=POINTS)
+    assert (perf[1] == pytest.approx(1500, abs=POINTS)) == (ties.loss == ties.win)
 
 
 def test_performances__do_without_a_table_where_it_had_more_panels_than_roots() -> None:
     mu, rate = np.linspace(3000, 0, 200), np.full(200, 1 / 0.01)
     first = np.arange(201)
-    assert gaussian_field.layout(mu, rate, first).panels == 0
+    assert gaussian_field.layout(mu, rate, first, FULL).panels == 0
     assert (
-        np.abs(solved(mu, rate, first, False) - mu).max() <= POINTS
+        np.abs(solved(mu, rate, first, FULL) - mu).max() <= POINTS
     )  # ratings are far apart: all results are as expected
 
 

@@ -15,6 +15,14 @@ BOTH = "give beta and gamma, or weight_limit and sig_limit"
 ELO_MM = [
     ({"sig_limit": 0.0}, "sig_limit must be > 0 rating points unless drift_per_day is, got 0"),
     ({"noob_delay": (0.5, 0.0)}, r"noob_delay\[1\] must be within .*, got 0.0"),
+    ({"tie_loss": 0.3}, "tie_loss and tie_win go together, got tie_loss=0.3, tie_win=None"),
+    ({"tie_win": 1}, "tie_loss and tie_win go together, got tie_loss=None, tie_win=1.0"),
+    ({"tie_loss": 0.0, "tie_win": 1.0}, r"tie_loss must be within 1e-09\.\.1, got 0.0"),
+    ({"tie_loss": 0.3, "tie_win": 1.1}, r"tie_win must be within 1e-09\.\.1, got 1.1"),
+    (
+        {"tie_mode": "split", "tie_loss": 0.3, "tie_win": 0.7},
+        "give tie_mode, or tie_loss and tie_win, not both; got tie_mode=split, tie_loss=0.3, tie_win=0.7",
+    ),
     ({"beta": 200.0}, "beta and gamma go together, got beta=200.0, gamma=None"),
     ({"gamma": 35.0}, "beta and gamma go together, got beta=None, gamma=35.0"),
     ({"beta": 200.0, "gamma": 35.0, "drift_per_day": 3.5}, "drift_per_day goes with weight_limit and sig_limit, not"),

@@ -23,6 +23,8 @@ BESIDE: dict[tuple[str, str], dict[str, Any]] = {
     ("elo-mmr", "gamma"): {"beta": 200.0},
     ("elo-mmx", "beta"): {"gamma": 30.0},
     ("elo-mmx", "gamma"): {"beta": 200.0},
+    **{(name, "tie_loss"): {"tie_win": 0.5} for name in ("elo-mmr", "elo-mmx")},
+    **{(name, "tie_win"): {"tie_loss": 0.5} for name in ("elo-mmr", "elo-mmx")},
     ("elo-r", "gamma"): {"sigma_star": 0.0},
     ("elo", "round_what"): {"round_digits": 2},
     ("trueskill", "convention"): {"model": "place"},

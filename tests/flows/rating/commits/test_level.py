@@ -119,6 +119,11 @@ def test_warning__names_the_causes_and_settings_that_drift_less() -> None:
             assert "\n" not in said
     full, split, narrow = drifts.values()
     assert full > split > narrow > 0
+    lenient, said = of_season(contests, "elo-mmr", {"tie_loss": 0.25, "tie_win": 0.75})
+    assert lenient > split
+    assert "40% of participations are in ties, which count as 0.75 of a win and 0.25 of a loss" in said
+    assert "`--set tie_loss=0.5 --set tie_win=0.5 --set sigma_init=100`" in said
+    assert "tie_mode" not in said
     drift, said = of_season(contests, "glicko-allpairs", {})
     assert abs(drift) < 10
     assert said == ""
