@@ -87,7 +87,7 @@ class EloSRM:
     m : float
         Bound of the surprise, > 0; infinite for none.
     b : float
-        Bonus for participation, rating points times K / K0, >= 0.
+        Bonus for participation, rating points times K / K0; a malus below 0.
     n_inflation : float
         Growth of the initial rating, hundredths of a point an event.
     use_weight : bool or None
@@ -105,7 +105,7 @@ class EloSRM:
     k: float | None = field(default=None, metadata=non_negative(POINTS))
     c: float | None = field(default=None, metadata=non_negative())
     m: float | None = field(default=None, metadata=positive(infinite=True))
-    b: float | None = field(default=None, metadata=non_negative(POINTS))
+    b: float | None = field(default=None, metadata=finite(POINTS))
     n_inflation: float | None = field(default=None, metadata=finite("hundredths of a rating point an event"))
     use_weight: bool | None = field(default=None, metadata=switch())
     mu_init: float = field(default=1200.0, metadata=finite(POINTS))

@@ -1,7 +1,6 @@
 """The rank error of EloSRM for any constants, and the search for the best ones.
 
-Source: "An Elo-based rating system for TopCoder SRM", sections 3.1 to 3.9. The expected places and their slopes are the
-system's own; only the last step is written here, as the document tries W = NR^alpha for other exponents than 1/2.
+Source: "An Elo-based rating system for TopCoder SRM", sections 3.1 to 3.9. A trial is a history rated by ``elo-srm``.
 """
 
 from __future__ import annotations
@@ -12,10 +11,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels import SYSTEMS, Outcome
 from ranklake.rating_kernels.core.beliefs import serial_map
-from ranklake.rating_kernels.core.system import Prior
-from ranklake.rating_kernels.systems.elo_srm import K0, summarise
 
 from ..data import History
 
@@ -48,21 +45,17 @@ class Trials:
         """The mean of |P| over all participants of all rounds."""
         k, alpha, c, m, b, n = constants
         system = SYSTEMS["elo-srm"]
-        params = system.params(k=k, n_inflation=n)
+        params = system.params(k=k, alpha=alpha, c=c, m=m, b=b, n_inflation=n)
         beliefs = system.newcomers(params, self.n_players)
         total, rows = 0.0, 0
         for part, counts in zip(self._parts, self._counts, strict=True):
             size = part.n_rows
-            prior = Prior(np.empty(size), np.empty(size), np.empty(size), np.empty(size, dtype=np.int32))
-            system.prior(params, beliefs, part, 0, size, prior)
-            found = summarise(params, prior, part, serial_map)
-            p, slope = found.p, found.p_prime
-            raised = p + b / K0 * slope
-            weight = (prior.n_before + 1.0) ** alpha * (1.0 + c * slope)
-            beliefs.mu[part.player] = prior.mu + k * raised / (1.0 + np.abs(raised) / m) / weight
-            beliefs.n_rounds[part.player] += 1
+            outcome = Outcome.empty(size)
+            system.prior(params, beliefs, part, 0, size, outcome.prior)
+            found = system.summarise(params, outcome.prior, part, serial_map)
+            system.absorb(params, beliefs, part, outcome.prior, found, 0, size, outcome)
             if counts:
-                total, rows = total + float(np.abs(p).sum()), rows + size
+                total, rows = total + float(np.abs(found.p).sum()), rows + size
         return total / max(rows, 1)
 
     def best(self, constants: Constants, *names: Literal["k", "b"]) -> tuple[Constants, float]:

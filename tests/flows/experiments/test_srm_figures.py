@@ -81,9 +81,7 @@ def test_trials__have_the_errors_that_evaluate_has(preset: str) -> None:
     rounds, handles = to_rounds(synthetic(60, spice=False))
     history = history_of(rounds, len(handles))
     named = PRESETS[preset]
-    constants = Constants(
-        named["k"], 0.5 * named["use_weight"], named["c"], named["m"], named["b"], named["n_inflation"]
-    )
+    constants = Constants(named["k"], named["alpha"], named["c"], named["m"], named["b"], named["n_inflation"])
     expected = score_history(history.rate("elo-srm", preset=preset), preset).rank_errors()[0].error
     assert Trials(history).error(constants) == pytest.approx(expected, rel=1e-12)
 

@@ -119,7 +119,7 @@ some_params = st.fixed_dictionaries(
         "mu_init": st.sampled_from([1200.0, 0.0]),
     },
     optional={
-        "b": st.sampled_from([0.0, 500.0]),
+        "b": st.sampled_from([0.0, 500.0, -40.0]),
         "m": st.just(0.5),
         "n_inflation": st.sampled_from([-100.0, 1000.0]),
         "alpha": st.sampled_from([0.25, 2.0]),
