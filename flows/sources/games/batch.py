@@ -27,9 +27,11 @@ SCHEMA = pa.schema(
 )
 """Columns of a batch: the players, the score of the first one, UTC seconds and the weight.
 
-A batch may have the further column ``advantage``: rating points in favour of the first player, float64.
+A batch may have the further columns ``advantage``: rating points in favour of the first player; and ``points`` and
+``opponent_points`` of both players, NaN or null where unknown; float64.
 """
 
+OF_POINTS = ("points", "opponent_points")
 LONG_NAME = f"a player's name has at most {MAX_HANDLE} characters"
 MOST_REASONS = 20  # of games left out that a report names
 
@@ -93,6 +95,7 @@ class Verdicts:
         self.kept: Bools = np.ones(n, bool)
         self.error, self._report, self._on_error = error, report, on_error
         self._refused: list[tuple[Bools, str]] = []
+        self._noted: list[tuple[Bools, str]] = []
 
     def leave_out(self, games: Bools, reason: str) -> None:
         """Leave games out."""
@@ -106,6 +109,10 @@ class Verdicts:
         if games.any():
             self._refused.append((games, rule))
 
+    def note(self, games: Bools, remark: str) -> None:
+        """Count games with a remark, unless :meth:`close` finds them left out."""
+        self._noted.append((games, remark))
+
     def close(self, games: pa.Table) -> pa.Table:
         """The games of a batch that are read; ``SourceError`` if one is refused, with its row or line."""
         for broken, rule in self._refused:
@@ -114,6 +121,10 @@ class Verdicts:
                 rule = f"{rule}; --on-error skip leaves such games out"
                 raise self.error(rule, int(np.argmax(broken)))
             self.leave_out(broken, rule)
+        for noted, remark in self._noted:
+            noted = noted & self.kept
+            if noted.any():
+                self._report.note("game", remark, int(np.count_nonzero(noted)), self._place(noted))
         self._report.games += int(np.count_nonzero(self.kept))
         return games if self.kept.all() else games.filter(pa.array(self.kept))
 

@@ -12,6 +12,7 @@ from ..base import OnError, SourceError
 from ..limits import Limits
 from ..options import check_delimiter, check_encoding
 from ..time_columns import check_time_format
+from .batch import OF_POINTS
 from .periods import PERIODS
 
 KEYS = {
@@ -25,8 +26,10 @@ KEYS = {
     "clock": ("utctime",),
     "weight": ("weight",),
     "advantage": ("advantage",),
+    "points": ("home_score", "score1", "goals_for", "points"),
+    "opponent_points": ("away_score", "score2", "goals_against", "opponent_points"),
 }
-"""The meaning of columns, and the names by which they are found, in any case of the letters."""
+"""The meaning of columns, and the names by which they are found, in any case of the letters; of points in pairs."""
 
 _OF_SIDES, _OF_WINNERS = ("white", "black", "result"), ("winner", "loser", "draw")
 
@@ -57,6 +60,8 @@ class GamesOptions:
     ``delimiter``: of CSV files: one character, or ``tab``; None finds it from the header.
     ``advantage``: rating points by which every game favours its first player; None: those of a column, or none.
     ``limits``: ``expanded`` holds for each compressed file.
+    ``points_may_disagree``: whether the side with more points may have lost, as by penalties.
+    ``fewer_wins``: whether fewer points are better, as in golf; the sign of all points is changed.
     ``encoding``: of texts, as Python names encodings.
     ``on_error``: ``stop`` at the first game with an invalid value, or ``skip`` such games.
     Raises ValueError: the period, the time format or the encoding is unknown, or the advantage is out of range or
@@ -71,6 +76,8 @@ class GamesOptions:
     advantage: float | None = None
     encoding: str = "utf-8"
     on_error: OnError = "stop"
+    points_may_disagree: bool = False
+    fewer_wins: bool = False
 
     def __post_init__(self) -> None:
         check_time_format(self.time_format)
@@ -92,9 +99,9 @@ class GamesOptions:
     def find(self, present: Sequence[str], source: str) -> dict[str, str]:
         """The column of each key: the chosen one, or one of the usual names. ``KEY=`` uses no column.
 
-        A table has either ``white``, ``black`` and ``result``, or ``winner`` and ``loser`` and perhaps ``draw``. Raises
-        ``SourceError`` if a column is missing, exists twice, or differs from another one in the case of its letters
-        only; or if there are two advantages, or one without a first player.
+        A table has either ``white``, ``black`` and ``result`` or points of both, or ``winner`` and ``loser`` and
+        perhaps ``draw``. Raises ``SourceError`` if a column is missing, exists twice, or differs from another one in
+        the case of its letters only; for two advantages, or one without a first player; for an option without points.
         """
         chosen = self.columns
         folded = {name.lower(): name for name in reversed(present)}
@@ -110,7 +117,8 @@ class GamesOptions:
                     f"--column {key}= and a column of {' or '.join(_OF_WINNERS)} exclude each other", source
                 )
             found[key] = ""
-        needed = (*(_OF_WINNERS[:2] if winners else _OF_SIDES), "time")
+        points = found["points"], found["opponent_points"] = self._points(folded, winners, source)
+        needed = (*(_OF_WINNERS[:2] if winners else _OF_SIDES[:2] if any(points) else _OF_SIDES), "time")
         for key, column in found.items():
             if (column or key in needed) and column not in present:
                 have = ", ".join(map(quoted, present[:20]))
@@ -118,6 +126,8 @@ class GamesOptions:
                 remedy = f"name the column with --column {key}=..."
                 if key in _OF_SIDES:
                     remedy += ", or columns of winners and losers with --column winner=... --column loser=..."
+                if key == "result":
+                    remedy += ", or of the points of both with --column points=... --column opponent_points=..."
                 raise SourceError(f"{what}; it has {have}; {remedy}", source)
             if present.count(column) > 1:
                 raise SourceError(f"there are two columns {quoted(column)}", source)
@@ -135,3 +145,29 @@ class GamesOptions:
             remedy = without if self.advantage is None else "leave out --advantage"
             raise SourceError(f"a table of winners and losers does not say who had the advantage; {remedy}", source)
         return found
+
+    def _points(self, folded: Mapping[str, str], winners: bool, source: str) -> tuple[str, str]:
+        """The columns of points: those chosen, or the first usual pair that exists; two empty names for none.
+
+        A table of winners and losers does not say which of them was the home side or the first player.
+        """
+        chosen = {key: self.columns[key] for key in OF_POINTS if key in self.columns}
+        if any(chosen.values()):
+            missing = [key for key in OF_POINTS if not chosen.get(key)]
+            if missing:
+                raise SourceError(
+                    f"points are those of both players: name the column with --column {missing[0]}=...", source
+                )
+            return chosen["points"], chosen["opponent_points"]
+        pairs = [] if chosen or winners else list(zip(*(KEYS[key] for key in OF_POINTS), strict=True))
+        found = [(folded[one], folded[other]) for one, other in pairs if {one, other} <= folded.keys()]
+        if not found:
+            self.check_without_points(source)
+        return found[0] if found else ("", "")
+
+    def check_without_points(self, source: str) -> None:
+        """Raise ``SourceError`` for options about points, given a file that has none."""
+        for option, given in (("points-may-disagree", self.points_may_disagree), ("fewer-wins", self.fewer_wins)):
+            if given:
+                rule = f"--{option} needs the points of both players, and the file has no columns of them"
+                raise SourceError(f"{rule}; name them with --column points=... --column opponent_points=...", source)

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from ranklake.storage.datasets.tables.games import Games, Period
 
 from ..base import SourceError
+from .batch import OF_POINTS
 
 PERIODS = ("hour", "day", "week", "month", "year")
 
@@ -51,7 +52,7 @@ class Spool:
         return len(self._numbers)
 
     def add(self, batch: pa.Table) -> None:
-        """Add games with the columns of :data:`.batch.SCHEMA`, and perhaps ``advantage``; ``SourceError`` beyond
+        """Add games with the columns of a batch, see :data:`.batch.SCHEMA`; ``SourceError`` beyond
         :data:`MAX_PERIODS`.
         """
         number = number_of_period(batch.column("time_seconds").to_numpy(), self._period)
@@ -94,7 +95,10 @@ def _period(name: str, table: pa.Table) -> Period:
     columns = [table.column(name).combine_chunks() for name in ("white", "black")]
     encoded = pc.dictionary_encode(pa.concat_arrays(columns))
     numbers, n = encoded.indices.to_numpy(), table.num_rows
-    facts = [table.column(name).to_numpy() for name in ("time_seconds", "weight")]
+    facts = {name: table.column(name).to_numpy() for name in ("time_seconds", "weight")}
     if "advantage" in table.column_names:
-        facts.append(table.column("advantage").fill_null(0.0).to_numpy())
-    return Period(name, encoded.dictionary, numbers[:n], numbers[n:], table.column("score").to_numpy(), Games(*facts))
+        facts["advantage"] = table.column("advantage").fill_null(0.0).to_numpy()
+    if "points" in table.column_names:
+        both = [table.column(name).fill_null(np.nan).to_numpy() for name in OF_POINTS]
+        facts["points"] = np.column_stack(both).ravel()
+    return Period(name, encoded.dictionary, numbers[:n], numbers[n:], table.column("score").to_numpy(), Games(**facts))

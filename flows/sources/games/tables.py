@@ -22,9 +22,10 @@ from ..files.text_tables import TextTable
 from ..lake_tables import DeltaRows
 from ..limits import MAX_HANDLE
 from ..time_columns import as_seconds
-from .batch import LONG_NAME, SCHEMA, GamesReport, Verdicts, check_games
+from .batch import LONG_NAME, OF_POINTS, SCHEMA, GamesReport, Verdicts, check_games
 from .dates import NO_DATE, clocks_of, iso_or_null
 from .options import GAME_ADVANTAGE, KEYS, GamesOptions
+from .points import compare_points, read_points, scores_of
 from .scores import judge_results
 
 _BATCH_ROWS = 2**18
@@ -62,8 +63,11 @@ def read_table(source: Input, options: GamesOptions, report: GamesReport) -> Ite
             verdicts.refuse(broken, rule)
             if options.on_error == "skip":  # no other verdict counts for a row that cannot be read
                 verdicts.leave_out(broken, rule)
-        games, form = _games(_by_key(batch, columns, source), verdicts, source.name, form)
+        games, form = _games(_by_key(batch, columns, source), options, verdicts, source.name, form)
         check_games(games, verdicts)
+        if OF_POINTS[0] in columns:
+            known = ~np.isnan(games.column("points").to_numpy() + games.column("opponent_points").to_numpy())
+            verdicts.note(known, "with points, from " + " and ".join(quoted(columns[key]) for key in OF_POINTS))
         yield verdicts.close(games)
         before += len(batch)
 
@@ -79,14 +83,23 @@ def _error(source: str, before: int, text: TextTable | None, rule: str, row: int
     return SourceError(rule, source, rows=rows, lines=text.lines(rows) if text else ())
 
 
-def _games(columns: dict[str, pa.ChunkedArray], verdicts: Verdicts, source: str, form: str) -> tuple[pa.Table, str]:
+def _games(
+    columns: dict[str, pa.ChunkedArray], options: GamesOptions, verdicts: Verdicts, source: str, form: str
+) -> tuple[pa.Table, str]:
     """The games of a batch of columns by key, and the format of times."""
     n = len(verdicts.kept)
     time_seconds, form = _times(columns, verdicts, source, form)
     keys = ("winner", "loser") if "winner" in columns else ("white", "black")
     names = [_names(columns[key], source) for key in keys]
-    numbers = _scores(columns, verdicts, source), time_seconds, _weights(columns, n, source)
+    points = read_points(columns, options, verdicts, source) if "points" in columns else None
+    told = {"result", "winner"} & columns.keys()
+    score = _scores(columns, verdicts, source) if told or not points else scores_of(points, verdicts)
+    if points:
+        compare_points(points, score, options, verdicts)
+    numbers = score, time_seconds, _weights(columns, n, source)
     games = pa.Table.from_arrays([*names, *map(pa.array, numbers)], schema=SCHEMA)
+    for key, values in zip(OF_POINTS, points or (), strict=False):
+        games = games.append_column(key, pa.array(values))
     if "advantage" in columns:
         advantages = _advantages(columns["advantage"], verdicts, source)
         games = games.append_column("advantage", pa.array(advantages))

@@ -15,9 +15,13 @@ from .output import ingesting, print_files_report, print_report
 @click.command("games", short_help="Ingest one-to-one games from tables and PGN files.")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
-              "white, black, result, winner, loser, draw, time, clock, weight or advantage. Repeatable.")  # fmt: skip
+              "white, black, result, winner, loser, draw, time, clock, weight, advantage, points or opponent_points. "
+              "Repeatable.")  # fmt: skip
 @click.option("--advantage", type=float, metavar="POINTS", help="Rating points by which every game favours white, as "
               "35; by default those of the column advantage, or none.")  # fmt: skip
+@click.option("--points-may-disagree", is_flag=True, help="Keep games whose side with more points did not win, as "
+              "after penalties: they have no margin, and are counted.")  # fmt: skip
+@click.option("--fewer-wins", is_flag=True, help="Fewer points are better, as in golf; stored with the other sign.")
 @click.option("--period", type=click.Choice(["hour", "day", "week", "month", "year"]), default="day",
               show_default=True, help="The games of a period, in UTC, are one round of a run.")  # fmt: skip
 @time_format_option
@@ -41,6 +45,10 @@ def ingest_games(
     by which it favours white (empty for none). Instead of white, black and result it may have winner and loser, and
     draw (true or false). Draws are results. Games without a result, a known player or a full date, and forfeits, are
     left out and counted.
+
+    points and opponent_points are what both sides scored, as goals, for systems that use margins of victory; without
+    a result more points win, and equal ones draw. Columns home_score and away_score, score1 and score2, goals_for and
+    goals_against, and points and opponent_points are found by their names.
 
     The games of a period are one round; an ingest replaces the periods that it has games of, so give all games of a
     period at once. Ratings are those of one game after the other, unless the system rates whole periods.
