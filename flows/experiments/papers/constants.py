@@ -13,6 +13,7 @@ import numpy as np
 
 from ranklake.rating_kernels import SYSTEMS, Outcome
 from ranklake.rating_kernels.core.beliefs import serial_map
+from ranklake.rating_kernels.systems.elo_srm import summarise
 
 from ..data import History
 
@@ -52,7 +53,7 @@ class Trials:
             size = part.n_rows
             outcome = Outcome.empty(size)
             system.prior(params, beliefs, part, 0, size, outcome.prior)
-            found = system.summarise(params, outcome.prior, part, serial_map)
+            found = summarise(params, outcome.prior, part, serial_map)
             system.absorb(params, beliefs, part, outcome.prior, found, 0, size, outcome)
             if counts:
                 total, rows = total + float(np.abs(found.p).sum()), rows + size
