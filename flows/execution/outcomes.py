@@ -23,6 +23,8 @@ import numpy as np
 from ranklake.rating_kernels import ConvergenceError, Outcome, Rounds, System
 from ranklake.rating_kernels.core.limits import LARGEST
 
+from ..common.text import described
+
 _SHOWN = {
     "mu_prior": "comes with mu", "sigma_prior": "comes with sigma", "perf": "shows the performance", "mu": "gets mu",
     "sigma": "gets sigma",
@@ -78,13 +80,13 @@ def named_error(
     contest_values = {"weight": float(rounds.weight[at]), "perf_ceiling": float(rounds.perf_ceiling[at])}
     values = dataclasses.asdict(params) | contest_values
     defaults = dataclasses.asdict(system.params()) | {"weight": 1.0, "perf_ceiling": math.inf}
-    changed = [
-        f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in values.items()
-        if value != defaults[name]
-    ]
+    changed = [f"{name}={_spelled(value)}" for name, value in values.items() if value != defaults[name]]
     likely = f"likely too extreme together: {', '.join(changed)}" if changed else "all hyperparameters are the defaults"
     return ConvergenceError(f"contest {contest}, round {index}: {system.name}: {fault}; {likely}; {remedy}", error.row)
+
+
+def _spelled(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else value if isinstance(value, str) else described(value)
 
 
 def _located(error: ArithmeticError, rounds: Rounds, outcome: Outcome, first: int) -> RoundError:

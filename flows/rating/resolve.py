@@ -25,6 +25,7 @@ from ..common.configuration.settings import (
     params_to_json,
     parse_settings,
 )
+from ..common.text import LONGEST_QUOTED, described
 from .config import RunConfig, default_run
 
 DEFAULT_SYSTEM = "elo-mmr"
@@ -189,4 +190,5 @@ def _differences(recorded: RunConfig, wanted: RunConfig) -> Iterator[tuple[str, 
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, allow_nan=False)
+    text = value if isinstance(value, str) else json.dumps(value, allow_nan=False)
+    return text if len(text) <= LONGEST_QUOTED else described(value)

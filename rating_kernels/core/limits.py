@@ -39,11 +39,11 @@ _MOST_KEPT = 1_000_000  # past performances: memory is exhausted before 64-bit c
 class Limits:
     """The permitted values of a number or a word.
 
-    ``kind``: "number", "whole number", "choice", "switch" (true or false).
+    ``kind``: "number", "whole number", "choice", "switch" (true or false), "table" (its numbers row by row).
     ``unit``: of a number; empty for a pure one.
     ``low``, ``high``: bounds of the range.
     ``closed``: the bounds that belong to the range: "" or "both".
-    ``choices``: the permitted words of a choice.
+    ``choices``: the permitted words of a choice, or the columns of a table.
     ``infinite``: whether +inf is permitted in addition to the range.
     """
 
@@ -62,6 +62,8 @@ class Limits:
             return ", ".join(self.choices)
         if self.kind == "switch":
             return "true, false"
+        if self.kind == "table":
+            return f"table of {', '.join(self.choices)}"
         low, high = (_spelled(end) for end in (self.low, self.high))
         span = f"{low} to {high}" if self.closed == "both" else f"> {low}, < {high}"
         return f"{span}, inf" if self.infinite else span
@@ -73,6 +75,8 @@ class Limits:
             return f"one of {', '.join(self.choices)}"
         if self.kind == "switch":
             return "true or false"
+        if self.kind == "table":
+            return f"numbers, in a table with the columns {' and '.join(self.choices)}"
         low, high = (_spelled(end) for end in (self.low, self.high))
         unit = f" {self.unit}" if self.unit else ""
         span = f"within {low}..{high}{unit}" if self.closed == "both" else f"> {low} and < {high}{unit}"
@@ -199,6 +203,11 @@ def whole(low: int, high: int = _MOST_KEPT, unit: str = "") -> Mapping[str, Limi
 def choice(*words: str) -> Mapping[str, Limits]:
     """One of some words."""
     return {"limits": Limits("choice", choices=words)}
+
+
+def table(*columns: str) -> Mapping[str, Limits]:
+    """Numbers of a table with these columns, row by row; its class has the rules for them."""
+    return {"limits": Limits("table", choices=columns)}
 
 
 def switch() -> Mapping[str, Limits]:

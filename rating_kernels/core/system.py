@@ -325,7 +325,7 @@ def check_value(name: str, value: Any, limits: Limits) -> None:
         good = value in (True, False)
     else:
         number: Any = value if isinstance(value, Real) else math.nan
-        good = limits.contains(number) and (limits.kind == "number" or number == int(number))
+        good = limits.contains(number) and (limits.kind != "whole number" or number == int(number))
     if not good:
         huge = isinstance(value, int) and abs(value) > 10**18
         shown = "a number of more than 18 digits" if huge else repr(value)

@@ -3,12 +3,14 @@
 Source: "The Math Behind ELO"; Elo's own curve is the normal one; K by tiers is FIDE's. With ``x`` the lead in points,
 
     E(x) = 1 / (1 + 10^(-x/n))     logistic        E(x) = Phi(x sqrt(2) / n)     normal
+    E(x) = 1/2 + x / (2 L)         linear, up to the lead L; or a curve through the points of a table
     R   += K sum_j (S_j - E(R - R_j)) / (N - 1)
 
 over the opponents ``j`` of a round of ``N``, where ``S_j`` is 1 for a win, 1/2 for a tie and 0 for a loss. The division
 keeps the meaning of K; for two players it is the classic rule. With a common K the sum of ratings is constant. Both
-sums are functions of one variable (:mod:`.field`, :mod:`.pair_field`). With margins of victory (:mod:`..core.margins`)
-each term counts m_ij times; then sums are direct. All ratings in rating points.
+sums are functions of one variable (:mod:`.field`, :mod:`.pair_field`). Sums of a line or a table (:mod:`.score_curve`)
+are direct, and those with margins of victory (:mod:`..core.margins`), where each term counts m_ij times. All ratings in
+rating points.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import numpy as np
 
 from ..core.beliefs import Beliefs, Map, prefetch_next
 from ..core.jit import exact, inner_exact
-from ..core.limits import POINTS, choice, finite, later, non_negative, positive, whole
+from ..core.limits import POINTS, choice, finite, later, non_negative, positive, table, whole
 from ..core.margins import NO_MARGIN, MarginParams, factor_of_rows, margin_rule
 from ..core.numerics import exp
 from ..core.parts import prior_of
@@ -31,14 +33,29 @@ from ..fields.advantages import restore_ratings, to_strengths
 from ..fields.direct import direct_sums
 from ..fields.field_sums import field_sums
 from ..fields.pairs.pair_field import pair_sums
-from ..fields.pairs.terms import NORMAL
+from ..fields.pairs.terms import NORMAL as NORMAL_TERM
 from ..fields.pairs.terms import direct_sums as pair_sums_direct
+from ..fields.score_curve import (
+    IN_PIECES,
+    LOGISTIC,
+    NORMAL,
+    SHAPE_OF_LOGISTIC,
+    SHAPE_OF_NORMAL,
+    Shape,
+    check_points,
+    deviation,
+    expected_in_pieces,
+    expected_of,
+    shape_of,
+    straight,
+    sum_in_pieces,
+)
 from ..inference.performance import group_starts
 from ..inference.win_probability import curve_law, logistic, normal
 
 SMALL = 256  # participants up to which summing term by term beats a table
 
-_DEFAULT_K = 32.0
+_DEFAULT_K, _DEFAULT_N = 32.0, 400.0
 K_LIMITS = non_negative(POINTS)["limits"]
 _GAMES, _MASTER = 30.0, 2400.0  # FIDE's tiers: completed games, and a rating once reached
 _K_NEW, _K_MASTER, _K_OTHERS = 40.0, 10.0, 20.0
@@ -98,17 +115,23 @@ class Elo(MarginParams):
 
     Attributes
     ----------
-    n : float
-        Lead, in rating points, at which the favourite wins 10 games of 11 (logistic curve).
+    n : float or None
+        Lead, in rating points, at which the favourite wins 10 games of 11 (logistic curve); default 400. For ``cdf``
+        "logistic" and "normal" only.
     k : float or None
         K of all players, rating points >= 0; default 32. For ``k_rule`` "fixed" only.
     k_wins : float or None
         In place of ``k``: the number of wins against equals that gain ``n`` points; see :func:`ranklake.k_for`.
+    certain_lead : float or None
+        Lead, in rating points, at which a win is certain. For ``cdf`` "linear" only.
+    cdf_table : tuple of float or None
+        Points of the curve for ``cdf`` "table": lead, expected score, lead, expected score and so on, both increasing.
+        A CSV file or a frame has them in columns ``lead`` and ``expected``; the numbers are recorded, not the file.
     k_rule : str
         "fixed", or "fide": 40 until 30 games are completed, then 10 permanently after a rating of 2400, else 20. A
         larger round counts as one game with ``pairs`` "mean" and as N - 1 games with "sum".
     cdf : str
-        "logistic" or "normal": the curve of expected scores.
+        The curve of expected scores: "logistic", "normal", "linear" up to ``certain_lead``, or that of a "table".
     pairs : str
         "mean": a round moves a rating as far as one game; "sum": as far as N - 1 games at the same ratings.
     round_digits : int or None
@@ -119,15 +142,17 @@ class Elo(MarginParams):
         Rating of a newcomer.
     """
 
-    n: float = field(default=400.0, metadata=positive(POINTS))
+    n: float | None = field(default=None, metadata=positive(POINTS))
     k: float | None = field(default=None, metadata=non_negative(POINTS))
     k_rule: str = field(default="fixed", metadata=choice("fixed", "fide"))
-    cdf: str = field(default="logistic", metadata=choice("logistic", "normal"))
+    cdf: str = field(default="logistic", metadata=choice("logistic", "normal", "linear", "table"))
     pairs: str = field(default="mean", metadata=choice("mean", "sum"))
     round_digits: int | None = field(default=None, metadata=whole(0, _DIGITS, "decimals"))
     round_what: str | None = field(default=None, metadata=choice("rating", "change"))
     mu_init: float = field(default=1500.0, metadata=finite(POINTS))
     k_wins: float | None = field(default=None, metadata=later(positive("wins")))
+    certain_lead: float | None = field(default=None, metadata=later(positive(POINTS)))
+    cdf_table: tuple[float, ...] | None = field(default=None, metadata=later(table("lead", "expected")))
     sigma_init: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
@@ -140,6 +165,7 @@ class Elo(MarginParams):
             raise ValueError(f"{name} goes with k_rule fixed, not with FIDE's tiers; got {value}")
         if len(given) == 2:
             raise ValueError(f"k and k_wins are two ways to give K; give one of them, got {self.k} and {self.k_wins}")
+        _check_curve(self)
         if self.k_rule == "fixed" and not given:
             object.__setattr__(self, "k", _DEFAULT_K)
         if self.round_digits is None:
@@ -149,6 +175,23 @@ class Elo(MarginParams):
             object.__setattr__(self, "round_what", "rating")
 
 
+def _check_curve(params: Elo) -> None:
+    """Raise ``ValueError`` unless the hyperparameters of a curve are those of ``cdf``; set the default of ``n``."""
+    of = {"n": ("logistic", "normal"), "certain_lead": ("linear",), "cdf_table": ("table",)}
+    for name, curves in of.items():
+        given = getattr(params, name) is not None
+        if given and params.cdf not in curves:
+            raise ValueError(f"{name} goes with cdf {' and '.join(curves)}, not with {params.cdf}; leave one out")
+        if not given and params.cdf in curves:
+            if name != "n":
+                raise ValueError(f"cdf {params.cdf} needs {name}")
+            object.__setattr__(params, "n", _DEFAULT_N)
+    if params.cdf_table is not None:
+        check_points("cdf_table", params.cdf_table)
+    if params.k_wins is not None and params.n is None:
+        raise ValueError(f"k_wins counts wins that gain n points, and cdf {params.cdf} has no n; give k instead")
+
+
 def state(params: Elo, mu: Floats, sigma: Floats) -> dict[str, Floats]:
     """The player's own K (NaN: by the rule), and for FIDE's tiers completed games and highest rating."""
     return {"k": np.full_like(mu, np.nan), "games": np.zeros_like(mu), "peak": mu.copy()}
@@ -156,15 +199,19 @@ def state(params: Elo, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 
 def win_probability(params: Elo, weight: Any, one: Prior, other: Prior) -> Floats:
     """The curve of expected scores; a tie is half a win."""
-    rate, is_normal = curve(params)
-    return normal(math.sqrt(2.0) * rate * (one.mu - other.mu)) if is_normal else logistic(rate * (one.mu - other.mu))
+    (rate, shape), lead = curve(params), one.mu - other.mu
+    if shape.kind == IN_PIECES:
+        return expected_of(lead, shape)
+    return normal(math.sqrt(2.0) * rate * lead) if shape.kind == NORMAL else logistic(rate * lead)
 
 
 def performance_law(params: Elo, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
-    """Of the shape and variance of the curve."""
-    rate, is_normal = curve(params)
-    deviation = np.full(len(prior.mu), 0.5 / rate)  # two of this have the deviation 1 / (sqrt(2) rate)
-    return PerformanceLaw("normal", prior.mu, deviation) if is_normal else curve_law(rate, prior)
+    """Of the shape and variance of the curve; normal for a line or a table, which no two equal laws have."""
+    rate, shape = curve(params)
+    if shape.kind == LOGISTIC:
+        return curve_law(rate, prior)
+    one = 0.5 / rate if shape.kind == NORMAL else deviation(shape) / math.sqrt(2.0)
+    return PerformanceLaw("normal", prior.mu, np.full(len(prior.mu), one))  # two have the deviation of the curve
 
 
 def prior(params: Elo, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -184,8 +231,12 @@ class Expectations:
 
 def summarise(params: Elo, prior: Prior, round: Rounds, map: Map) -> Expectations:
     """Step 2: the curve summed over all opponents."""
-    n, (rate, normal) = round.n_rows, curve(params)
-    if normal:
+    n, (rate, shape) = round.n_rows, curve(params)
+    if shape.kind == IN_PIECES:
+        above, ordered = np.empty(n), np.sort(prior.mu)
+        map(lambda start, stop: sum_in_pieces(start, stop, prior.mu, ordered, shape, above), n)
+        below = n - above
+    elif shape.kind == NORMAL:
         (above,) = pair_sums(("normal",), prior.mu, np.full(n, 0.25 / rate**2), map)
         below = n - above
     else:
@@ -210,10 +261,14 @@ def rate_small(params: Elo, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) 
     _rate_small(rounds.columns, *curve(params), rule(params), margin_rule(params), store(beliefs), outcome)
 
 
-def curve(params: Elo) -> tuple[float, bool]:
-    """Factor on a lead, and whether the curve is normal."""
-    normal = params.cdf == "normal"
-    return (1.0 if normal else math.log(10.0)) / params.n, normal
+def curve(params: Elo) -> tuple[float, Shape]:
+    """Factor on a lead, and the shape of the curve."""
+    if params.certain_lead is not None:
+        return 1.0, straight(params.certain_lead)
+    if params.cdf_table is not None:
+        return 1.0, shape_of(params.cdf_table)
+    n = params.n or _DEFAULT_N
+    return (1.0 / n, SHAPE_OF_NORMAL) if params.cdf == "normal" else (math.log(10.0) / n, SHAPE_OF_LOGISTIC)
 
 
 class EloRule(NamedTuple):
@@ -235,7 +290,7 @@ def rule(params: Elo) -> EloRule:
     """The rule of hyperparameters."""
     scale = 0.0 if params.round_digits is None else 10.0**params.round_digits
     given = math.nan if params.k is None else params.k
-    k = given if params.k_wins is None else k_for(params.k_wins, params.n)
+    k = given if params.k_wins is None else k_for(params.k_wins, params.n or _DEFAULT_N)
     return EloRule(k, scale, params.round_what == "change", params.pairs == "mean")
 
 
@@ -256,10 +311,12 @@ def store(beliefs: Beliefs) -> EloStore:
 
 
 @inner_exact
-def expected_score(lead, rate, normal):
+def expected_score(lead, rate, shape):
     """Expected score at a lead."""
+    if shape.kind == IN_PIECES:
+        return expected_in_pieces(lead, shape)
     x = lead * rate
-    return 0.5 * math.erfc(-x) if normal else 1.0 / (1.0 + exp(-x))
+    return 0.5 * math.erfc(-x) if shape.kind == NORMAL else 1.0 / (1.0 + exp(-x))
 
 
 @inner_exact
@@ -321,7 +378,7 @@ def _sum_surpluses(begin, end, rounds, n, above, below, surplus):
 
 
 @inner_exact
-def _sum_margins(begin, end, rounds, strength, rate, normal, margin, surplus):
+def _sum_margins(begin, end, rounds, strength, rate, shape, margin, surplus):
     """Write the scores beyond expectation of all rows of a round, where each pair counts as its margin says.
 
     ``strength`` and ``surplus`` have one entry a row from ``begin`` on. A pair adds opposite numbers to both.
@@ -332,7 +389,7 @@ def _sum_margins(begin, end, rounds, strength, rate, normal, margin, surplus):
     for a in range(n):
         for b in range(a + 1, n):
             lead, drawn = strength[a] - strength[b], lo[begin + b] == lo[begin + a]
-            won, lost = expected_score(lead, rate, normal), expected_score(-lead, rate, normal)
+            won, lost = expected_score(lead, rate, shape), expected_score(-lead, rate, shape)
             counts = factor_of_rows(margin, rounds.points, begin + a, begin + b, drawn, lead)
             more = counts * surplus_of(lost, won, 0.5 if drawn else 0.0, 1.0)
             surplus[a] += more
@@ -355,7 +412,7 @@ def _move_rows(begin, end, n, r, rounds, surplus, rule, store, outcome):
 
 
 @exact
-def _rate_small(rounds, rate, normal, rule, margin, store, outcome):
+def _rate_small(rounds, rate, shape, rule, margin, store, outcome):
     zero, advantage = np.int64(0), rounds.advantage
     above, below, slope, surplus = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     rates, ones, variances = np.full(SMALL, rate), np.ones(SMALL), np.full(SMALL, 0.25 / (rate * rate))
@@ -369,18 +426,21 @@ def _rate_small(rounds, rate, normal, rule, margin, store, outcome):
         if len(advantage) > 0:
             to_strengths(i, j, advantage, prior.mu, rating)
         if margin.kind > 0:
-            _sum_margins(i, j, rounds, field, rate, normal, margin, surplus)
+            _sum_margins(i, j, rounds, field, rate, shape, margin, surplus)
         elif n == 2:
-            above[0] = expected_score(field[1] - field[0], rate, normal)
-            below[0] = expected_score(field[0] - field[1], rate, normal)
+            above[0] = expected_score(field[1] - field[0], rate, shape)
+            below[0] = expected_score(field[0] - field[1], rate, shape)
             above[1], below[1] = below[0], above[0]
         else:
-            if normal:
-                pair_sums_direct(NORMAL, zero, n, field, variances, ones, above)
+            if shape.kind == LOGISTIC:
+                direct_sums(zero, n, field, field, rates[:n], ones[:n], above, below, slope)
+            else:
+                if shape.kind == NORMAL:
+                    pair_sums_direct(NORMAL_TERM, zero, n, field, variances, ones, above)
+                else:
+                    sum_in_pieces(zero, n, field, np.sort(field), shape, above)
                 for a in range(n):
                     below[a] = n - above[a]
-            else:
-                direct_sums(zero, n, field, field, rates[:n], ones[:n], above, below, slope)
             for a in range(n):
                 above[a], below[a] = above[a] - 0.5, below[a] - 0.5
         if len(advantage) > 0:

@@ -103,12 +103,12 @@ def rate_games(
 
 
 @exact
-def _rate_games(a, b, score, given, one, rate, normal, rule, store, found):
+def _rate_games(a, b, score, given, one, rate, shape, rule, store, found):
     share = one[0]  # unknown to the compiler: see _move_rows
     for g in range(len(score)):
         x, y = a[g], b[g]
         gap, behind = store.mu[x] - store.mu[y], store.mu[y] - store.mu[x]
-        win, loss = expected_score(gap, rate, normal), expected_score(behind, rate, normal)
+        win, loss = expected_score(gap, rate, shape), expected_score(behind, rate, shape)
         lost = 1.0 - score[g]
         k_x, k_y = factor_of(x, rule, store), factor_of(y, rule, store)
         if not math.isnan(given[g]):

@@ -6,6 +6,7 @@ the kernels: sums are exact (:func:`math.fsum`), powers of ten are taken as prin
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,6 +50,8 @@ class Twin:
     """All ratings, and the rules by which games move them. ``initial_k`` are the players' own K."""
 
     n: float = 400.0
+    certain_lead: float = math.inf
+    cdf_table: Sequence[float] = ()
     k: float = 32.0
     k_rule: str = "fixed"
     cdf: str = "logistic"
@@ -107,6 +110,10 @@ class Twin:
 
     def expected(self, x: float) -> float:
         """Expected score at a lead of ``x`` points."""
+        if self.cdf == "linear":
+            return min(max(0.5 + x / (2.0 * self.certain_lead), 0.0), 1.0)
+        if self.cdf == "table":
+            return _interpolated(self.cdf_table, abs(x)) if x >= 0 else 1.0 - _interpolated(self.cdf_table, -x)
         if self.cdf == "normal":
             return 0.5 * math.erfc(-x / self.n)  # Phi(x sqrt(2) / n)
         power = 10.0 ** (-abs(x) / self.n)
@@ -132,6 +139,30 @@ class Twin:
         player.peak = max(player.peak, player.mu)
         player.games += games
         player.n += 1
+
+
+def _interpolated(table: Sequence[float], lead: float) -> float:
+    """Hermite's cubic at a lead >= 0 between points mirrored at (0, 1/2), with the slopes of Fritsch and Butland."""
+    points = list(zip(table[::2], table[1::2], strict=True))
+    points = [(x, y) for x, y in points if x > 0]
+    points = [(-x, 1 - y) for x, y in reversed(points)] + [(0.0, 0.5)] + points
+    if lead >= points[-1][0]:
+        return points[-1][1]
+    steps = [(b[0] - a[0], (b[1] - a[1]) / (b[0] - a[0])) for a, b in itertools.pairwise(points)]
+    slopes = [math.nan]
+    for (h, s), (g, t) in itertools.pairwise(steps):
+        slopes.append(3 * (h + g) / ((2 * g + h) / s + (g + 2 * h) / t))
+    (g, t), (h, s) = steps[-2:]
+    slopes.append(max(((2 * h + g) * s - h * t) / (h + g), 0.0))
+    i = max(i for i, (x, _) in enumerate(points) if x <= lead)
+    h, u = steps[i][0], (lead - points[i][0]) / steps[i][0]
+    left, right = points[i][1], points[i + 1][1]
+    return (
+        (1 + 2 * u) * (1 - u) ** 2 * left
+        + u * (1 - u) ** 2 * h * slopes[i]
+        + u * u * (3 - 2 * u) * right
+        + u * u * (u - 1) * h * slopes[i + 1]
+    )
 
 
 def _rounded(x: float, digits: int) -> float:

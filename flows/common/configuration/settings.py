@@ -16,13 +16,14 @@ from functools import cache
 from typing import Any, Literal
 
 from ranklake.rating_kernels import SYSTEMS, System
-from ranklake.rating_kernels.core.limits import limits_of, value_before
+from ranklake.rating_kernels.core.limits import Limits, limits_of, value_before
 from ranklake.rating_kernels.core.margins import MarginParams
 from ranklake.rating_kernels.inference.period_games import SEQUENTIAL, SIMULTANEOUS
 
 from ..text import described
 from ..times import spelled
 from .hyperparameters import find_named, own_fields_first
+from .tables import numbers_of
 
 
 def find_system(name: str) -> System:
@@ -115,7 +116,18 @@ def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> 
     for name in settings:
         if name not in known:
             raise ValueError(f"{owner} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
-    return {name: _convert(name, value, hints[name]) for name, value in settings.items()}
+    tables = {field.name: limits for field in dataclasses.fields(kind) if (limits := _table(field)) is not None}
+    values = {
+        name: value if name not in tables else numbers_of(name, value, tables[name].choices)
+        for name, value in settings.items()
+    }
+    return {name: _convert(name, value, hints[name]) for name, value in values.items()}
+
+
+def _table(field: dataclasses.Field[Any]) -> Limits | None:
+    """The limits of a field whose value is a table."""
+    limits: Limits | None = field.metadata.get("limits")
+    return limits if limits is not None and limits.kind == "table" else None
 
 
 @cache

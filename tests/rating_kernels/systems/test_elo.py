@@ -28,6 +28,7 @@ from ranklake.rating_kernels.systems.elo import SMALL
 
 SYSTEM = SYSTEMS["elo"]
 POINTS = 1e-9
+TABLE = (50.0, 0.58, 120.0, 0.67, 200.0, 0.8, 450.0, 0.97)
 
 
 def believed(params: Elo, mu: Any, **state: Any) -> Beliefs:
@@ -132,13 +133,9 @@ def some_params(rounding: bool = True) -> st.SearchStrategy[dict[str, Any]]:
     """Hyperparameters; K is odd enough that no changes but those of equals are halves of a decimal."""
     k = st.sampled_from([{"k": 32.0}, {"k": 0.0}, {"k": 31.4159}, {"k_rule": "fide"}])
     rounded = [{"round_digits": 0, "round_what": what} for what in ("change", "rating")] + [{"round_digits": 2}]
-    others = st.fixed_dictionaries(
-        {
-            "n": st.sampled_from([400.0, 100.0, 1000.0]),
-            "cdf": st.sampled_from(["logistic", "normal"]),
-            "pairs": st.sampled_from(["mean", "sum"]),
-        }
-    )
+    curves = [{"n": n, "cdf": cdf} for n in (400.0, 100.0, 1000.0) for cdf in ("logistic", "normal")]
+    curves += [{"cdf": "linear", "certain_lead": 425.0}, {"cdf": "table", "cdf_table": TABLE}]
+    others = st.builds(dict.__or__, st.sampled_from(curves), st.sampled_from([{"pairs": "mean"}, {"pairs": "sum"}]))
     how = st.sampled_from([{}, *rounded] if rounding else [{}])
     return st.builds(lambda *parts: {name: value for part in parts for name, value in part.items()}, others, k, how)
 
@@ -404,3 +401,73 @@ def test_games__that_cannot_be_are_refused_and_change_nothing(a, b, score, k, me
     with pytest.raises(ValueError, match=message):
         rate_games(Elo(), beliefs, a, b, score, k)
     assert same_bits(beliefs, untouched)
+
+
+# --- curves in pieces ---
+
+
+def tabulated(step: float = 1.0, stop: float = 3200.0) -> tuple[float, ...]:
+    leads = np.arange(0.0, stop + step, step)
+    return tuple(np.stack([leads, 1.0 / (1.0 + 10.0 ** (-leads / 400.0))], axis=1).ravel().tolist())
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (3, 2, 1), (1,) * 300], ids=["two", "six", "three-hundred"])
+def test_table__of_the_logistic_curve_reproduces_elo(sizes: tuple[int, ...]) -> None:
+    mu = np.random.default_rng(1).normal(1500.0, 350.0, sum(sizes))
+    logistic, table = (
+        rated(Elo(k=32, pairs="sum", **chosen), mu, ladder(*sizes)).mu
+        for chosen in ({"cdf": "logistic"}, {"cdf": "table", "cdf_table": tabulated()})
+    )
+    assert np.abs(logistic - table).max() < 1e-6
+
+
+def test_games__of_a_tabulated_curve_reproduce_elo() -> None:
+    draw = np.random.default_rng(2)
+    a = draw.integers(0, 20, 2000)
+    b = (a + draw.integers(1, 20, 2000)) % 20
+    score, mu = draw.random(2000), draw.normal(1500.0, 350.0, 20)
+    kinds = [Elo(), Elo(cdf="table", cdf_table=tabulated())]
+    logistic, table = (rate_games(params, believed(params, mu), a, b, score) for params in kinds)
+    assert max(np.abs(x - y).max() for x, y in zip(logistic, table, strict=True)) < 1e-6
+
+
+def test_line__gives_85_points_for_each_tenth_and_certainty_from_425_on() -> None:
+    params = Elo(cdf="linear", certain_lead=425, k=24)
+    games = rate_games(params, believed(params, [1585, 1500, 2000, 1500]), [0, 2, 2], [1, 3, 1], [1, 1, 1])
+    assert games.expected_a.tolist() == pytest.approx([0.6, 1.0, 1.0], abs=1e-15)
+    assert games.mu_a.tolist() == pytest.approx([1585 + 24 * 0.4, 2000.0, 2000.0], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "chosen", [{"cdf": "linear", "certain_lead": 425.0}, {"cdf": "table", "cdf_table": TABLE}], ids=["linear", "table"]
+)
+def test_curves_in_pieces__in_large_rounds_are_those_of_the_twin(chosen: dict[str, Any]) -> None:
+    n = SMALL + 44
+    mu = np.random.default_rng(3).normal(1500.0, 250.0, n)
+    out = rated(Elo(k=20.0, **chosen), mu, ladder(*[3] * (n // 3)))
+    names = [str(i) for i in range(n)]
+    model = Twin(k=20.0, initial_ratings=dict(zip(names, mu.tolist(), strict=True)), **chosen)
+    expected = model.rate([(name, 3 * (i // 3), 3 * (i // 3) + 2) for i, name in enumerate(names)])
+    assert out.mu == pytest.approx([one.mu for one in expected], abs=POINTS)
+    assert (out.mu - mu).sum() == pytest.approx(0.0, abs=POINTS)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"cdf": "linear"}, "cdf linear needs certain_lead"),
+        ({"cdf": "table"}, "cdf table needs cdf_table"),
+        ({"certain_lead": 425.0}, "certain_lead goes with cdf linear, not with logistic; leave one out"),
+        ({"cdf": "linear", "certain_lead": 425.0, "n": 400.0}, "n goes with cdf logistic and normal, not with linear"),
+        ({"cdf": "normal", "cdf_table": TABLE}, "cdf_table goes with cdf table, not with normal"),
+        ({"cdf": "linear", "certain_lead": 425.0, "k_wins": 50.0}, "cdf linear has no n; give k instead"),
+        ({"cdf": "table", "cdf_table": (100.0, 0.4)}, "cdf_table, row 1: an expected score must be within 0.5..1"),
+        (
+            {"cdf": "table", "cdf_table": (100.0, math.inf)},
+            "cdf_table.1. must be numbers, .* lead and expected, got inf",
+        ),
+    ],
+)
+def test_curve__of_hyperparameters_that_exclude_each_other_is_refused(chosen: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Elo(**chosen)

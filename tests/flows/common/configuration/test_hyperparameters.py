@@ -16,7 +16,12 @@ from ranklake.flows.common.configuration.settings import build_params
 from ranklake.rating_kernels import SYSTEMS, System
 from ranklake.rating_kernels.core.limits import Limits, limits_of
 
-EVERY = [(name, field.name) for name, system in SYSTEMS.items() for field in dataclasses.fields(system.params)]
+EVERY = [
+    (name, field.name)
+    for name, system in SYSTEMS.items()
+    for field in dataclasses.fields(system.params)
+    if limits_of(field).kind != "table"
+]
 # Other hyperparameters that must be set with one.
 BESIDE: dict[tuple[str, str], dict[str, Any]] = {
     ("elo-mmr", "beta"): {"gamma": 30.0},
@@ -27,6 +32,7 @@ BESIDE: dict[tuple[str, str], dict[str, Any]] = {
     **{(name, "tie_win"): {"tie_loss": 0.5} for name in ("elo-mmr", "elo-mmx")},
     ("elo-r", "gamma"): {"sigma_star": 0.0},
     ("elo", "round_what"): {"round_digits": 2},
+    ("elo", "certain_lead"): {"cdf": "linear"},
     ("trueskill", "convention"): {"model": "place"},
     ("trueskill", "eps"): {"model": "place"},
     ("bar", "gamma"): {"variant": "btfull"},
@@ -110,6 +116,8 @@ READ_AS: dict[tuple[str, str], tuple[str, dict[Any, Any]]] = {
 # Values refused by a rule for several hyperparameters.
 NEVER_ALONE = {
     ("elo", "k_rule", "fide"),
+    ("elo", "cdf", "linear"),
+    ("elo", "cdf", "table"),
     ("fide", "mu_init", 3),
     ("elo-r", "sigma_star", 250.0),
     ("elo-r", "sigma_star", 1500.0),
