@@ -63,12 +63,15 @@ def _score() -> None:
     from .metrics.metrics import keep, score  # imported here, or each command would declare these kernels
     from .metrics.pair_cells import pair_kinds
     from .metrics.rank_information import rank_information
+    from .metrics.rank_likelihood import rank_likelihood
 
     n = _FEW
     kept = keep(np.array([0, n]), np.arange(n, dtype=np.int32), np.ones(n, dtype=np.bool_))
     mu = np.linspace(1600.0, 1400.0, n)
     score(kept, mu)
-    rank_information(kept, PerformanceLaw("normal", mu, np.full(n, 200.0)))
+    law = PerformanceLaw("normal", mu, np.full(n, 200.0))
+    rank_information(kept, law)
+    rank_likelihood(kept, law)
     pair_kinds(kept, 0, mu, mu)
 
 

@@ -17,7 +17,7 @@ from ranklake.rating_kernels.core.standings import Floats
 from ranklake.rating_kernels.metrics.bootstrap import MOST_UNITS, interval, resampled_sums
 from ranklake.rating_kernels.metrics.calibration import BINS, PairSums, calibration_error
 from ranklake.rating_kernels.metrics.metrics import FILTERS as ALL_FILTERS
-from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
+from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, LAW_METRICS
 
 from ..evaluation.entrants import Entrants
 from ..evaluation.scores import Mask, RoundScores
@@ -26,12 +26,13 @@ from .histories import BenchmarkHistory
 FILTERS = ("everyone", "experienced")
 _SCORES = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation")
 _CHANCES = ("own_cross_entropy", "brier")
-METRICS = (*_SCORES, "rank_information", *_CHANCES, "calibration_error")
+METRICS = (*_SCORES, *LAW_METRICS, *_CHANCES, "calibration_error")
 HEADINGS = {
     "pair_inversion": ("pair inversion, %", 2),
     "pair_inversion_equal_half": ("pair inversion with equal ratings as half, %", 2),
     "rank_deviation": ("rank deviation, %", 2),
     "rank_information": ("rank information, nats", 4),
+    "rank_likelihood": ("rank likelihood, nats", 3),
     "own_cross_entropy": ("cross-entropy, bits", 4),
     "brier": ("Brier score", 4),
     "calibration_error": ("calibration error, %", 2),
@@ -39,7 +40,10 @@ HEADINGS = {
 """Names of the metrics for people, and their digits."""
 
 # Columns of sums: a weight, and the sums of the measures that have it; then 10 bins of 4 sums
-_WEIGHTED = {"weight": _SCORES, "information_weight": ("rank_information",), "pair_weight": _CHANCES}
+_WEIGHTED = {
+    "weight": _SCORES, "information_weight": ("rank_information",), "likelihood_weight": ("rank_likelihood",),
+    "pair_weight": _CHANCES,
+}  # fmt: skip
 COLUMNS = tuple(name for weight, names in _WEIGHTED.items() for name in (weight, *names))
 _BIN_SUMS = 4
 

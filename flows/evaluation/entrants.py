@@ -91,15 +91,15 @@ class Entrants:
         self,
         filters: Sequence[Filter] = tuple(FILTERS.values()),
         *,
-        information: bool = True,
+        laws: bool = True,
         pairs: bool = True,
         **options: Any,
     ) -> dict[str, RoundScores]:
         """Score the ratings before each round; see :func:`.scores.score_rounds`.
 
-        ``information``, ``pairs``: whether to compute rank information, and the metrics of chances, if there are any.
+        ``laws``, ``pairs``: whether to compute the metrics of laws, and those of chances, if there are any.
         """
-        law = self.law if information else None
+        law = self.law if laws else None
         of_pairs = self.pair_sums if pairs and self.chances is not None else None
         return score_rounds(self.offsets, self.lo, self.mu, self.n_before, filters, law=law, pairs=of_pairs, **options)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from ranklake.rating_kernels.metrics.calibration import CHANCE_METRICS, PairSums
 from ranklake.rating_kernels.metrics.metrics import (
     FILTERS,
     HIGHER_IS_BETTER,
+    LAW_METRICS,
     PER_ROW,
     SCALE,
     Filter,
@@ -25,10 +26,11 @@ from ranklake.rating_kernels.metrics.metrics import (
     score,
 )
 from ranklake.rating_kernels.metrics.rank_information import rank_information
+from ranklake.rating_kernels.metrics.rank_likelihood import rank_likelihood
 
 PER_ROUND = ("kendall_tau_b", "spearman_rho")
-SUMMED = (*PER_ROW, "rank_information")  # NaN in rounds and for systems without rank information
-EACH_ROUND = (*PER_ROW, *PER_ROUND, "rank_information", *CHANCE_METRICS[:2])  # metrics with a value for each round
+SUMMED = (*PER_ROW, *LAW_METRICS)  # the latter are NaN in rounds and for systems that have none
+EACH_ROUND = (*PER_ROW, *PER_ROUND, *LAW_METRICS, *CHANCE_METRICS[:2])  # metrics with a value for each round
 METRICS = (*EACH_ROUND, "calibration_error")
 EXPERIENCE = {"0": 0, "1-4": 1, "5-9": 5, "10-24": 10, "25-74": 25, "75-199": 75, "200+": 200}  # rounds rated before
 
@@ -62,7 +64,7 @@ class RoundScores:
         cls,
         kept: Kept,
         scores: Scores,
-        information: Floats,
+        of_laws: Mapping[str, Floats],
         n_before: Ints,
         results: Longs | None = None,
         pairs: PairSums | None = None,
@@ -77,7 +79,7 @@ class RoundScores:
             n_values = np.diff(np.concatenate(([0], np.cumsum(n_values)))[results])
         n_rounds, weight = len(kept.offsets) - 1, kept.weight
         of_round = np.repeat(np.arange(n_rounds), weight)
-        rows = {name: getattr(scores, name) for name in PER_ROW} | {"rank_information": information}
+        rows = {name: getattr(scores, name) for name in PER_ROW} | {name: of_laws[name] for name in LAW_METRICS}
         sums = {name: np.bincount(of_round, values, n_rounds).astype(np.float64) for name, values in rows.items()}
         n_classes = len(EXPERIENCE)
         of_class = np.searchsorted(list(EXPERIENCE.values()), n_before, side="right") - 1 + of_round * n_classes
@@ -186,7 +188,7 @@ def score_rounds(
     ``offsets``, ``lo``: as in :class:`ranklake.rating_kernels.Rounds`.
     ``mu``, ``n_before``: one entry a row: rating before the round (``mu_prior``), rounds rated before.
     ``scale``, ``probabilities``: as for :func:`ranklake.rating_kernels.metrics.metrics.score`.
-    ``law``: laws of performances, one entry a row; without them there is no rank information.
+    ``law``: laws of performances, one entry a row; without them the metrics ``LAW_METRICS`` are NaN.
     ``results`` (int64[p + 1]): the rounds are games, of which period ``i`` has ``results[i]:results[i + 1]``: scores
     are those of the periods.
     ``pairs``: scores the chances of pairs under a filter; without it, and under a filter that selects by place, there
@@ -196,11 +198,18 @@ def score_rounds(
     for one in filters:
         kept = keep(offsets, lo, n_before >= one.least, one.top)
         rows = kept.rows
-        information = np.full(len(rows), np.nan) if law is None else rank_information(kept, law.take(rows))
+        of_laws = _of_laws(kept, None if law is None else law.take(rows))
         scores = score(kept, mu[rows], scale, probabilities=probabilities)
         chances = None if pairs is None or one.top is not None else pairs(one)
-        found[one.name] = RoundScores.of(kept, scores, information, n_before[rows], results, chances)
+        found[one.name] = RoundScores.of(kept, scores, of_laws, n_before[rows], results, chances)
     return found
+
+
+def _of_laws(kept: Kept, law: PerformanceLaw | None) -> dict[str, Floats]:
+    """The metrics ``LAW_METRICS`` of each row."""
+    if law is None:
+        return dict.fromkeys(LAW_METRICS, np.full(len(kept.rows), np.nan))
+    return {"rank_information": rank_information(kept, law), "rank_likelihood": rank_likelihood(kept, law)}
 
 
 def _means(values: Floats, results: Longs) -> Floats:

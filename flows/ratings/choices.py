@@ -165,9 +165,9 @@ def tune(
     trials
         Number of trials; None for all points of a grid, and for four steps of ``em``.
     metric, filter
-        What is to be best: ``pair_inversion``, ``rank_deviation``, ``rank_information``, ``own_cross_entropy``,
-        ``brier`` or ``calibration_error``, among ``everyone``, ``experienced`` or ``top100``, which the last three do
-        not have.
+        What is to be best: ``pair_inversion``, ``rank_deviation``, ``rank_information``, ``rank_likelihood``,
+        ``own_cross_entropy``, ``brier`` or ``calibration_error``, among ``everyone``, ``experienced`` or ``top100``,
+        which the last three do not have.
     train_share
         Share of the contests to tune on.
     best

@@ -190,7 +190,7 @@ class System:
         system's own model. The arrays of the priors broadcast; ``beta`` is not read.
     performance_law : (params, weight, participants, prior) -> PerformanceLaw, or None
         Distributions of performances in a round of this weight and size, consistent with ``win_probability``; ``beta``
-        is not read. None: the system has no model of performances, and no rank information.
+        is not read. None: the system has no model of performances, neither rank information nor rank likelihood.
     sized : bool
         Whether ``win_probability`` takes the number of participants as a fifth argument; see :meth:`beats`.
     performs : bool

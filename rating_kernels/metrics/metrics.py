@@ -24,8 +24,9 @@ from ..core.standings import Floats, Ints, Longs
 from .lattice import sum_opponents
 
 PER_ROW = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation", "log2_rank_error", "cross_entropy")
+LAW_METRICS = ("rank_information", "rank_likelihood")  # of the prior laws of performances
 HIGHER_IS_BETTER = frozenset(
-    {"pair_inversion", "pair_inversion_equal_half", "kendall_tau_b", "spearman_rho", "rank_information"}
+    {"pair_inversion", "pair_inversion_equal_half", "kendall_tau_b", "spearman_rho", *LAW_METRICS}
 )
 SCALE = 400.0  # rating points that predict odds of ten to one
 

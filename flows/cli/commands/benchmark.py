@@ -14,8 +14,8 @@ from ..terminal.options import LAKE, EngineChoice, LakeAddress, engine_options, 
 from ..terminal.output import print_line, print_table, progress, show_compilation, write_json
 
 METRICS = (
-    "pair_inversion", "pair_inversion_equal_half", "rank_deviation", "rank_information", "own_cross_entropy",
-    "brier", "calibration_error",
+    "pair_inversion", "pair_inversion_equal_half", "rank_deviation", "rank_information", "rank_likelihood",
+    "own_cross_entropy", "brier", "calibration_error",
 )  # fmt: skip
 
 

@@ -79,9 +79,10 @@ def evaluate(
     The ratings before each round are scored for three groups: players rated before (everyone), players with at least
     five rounds (experienced), and the first hundred places (top100). Pair inversion counts equal ratings as correct, as
     in the Elo-MMR paper; the neutral value beside it counts them half. Rank information scores the prior laws of
-    performances, in nats, in rounds of at least 30 players. The system's own chances of pairs of players have a
-    cross-entropy, a Brier score and an expected calibration error, and for one run a reliability table. With several
-    runs, the best value is marked, and the other runs show their difference to it with a 95 % confidence interval.
+    performances, in nats, in rounds of at least 30 players, and rank likelihood the places by these laws, in rounds of
+    any size. The system's own chances of pairs of players have a cross-entropy, a Brier score and an expected
+    calibration error, and for one run a reliability table. With several runs, the best value is marked, and the other
+    runs show their difference to it with a 95 % confidence interval.
     """
     from ranklake.rating_kernels.core.limits import POINTS, positive
     from ranklake.rating_kernels.core.system import check_value
@@ -131,7 +132,7 @@ def evaluate(
 @click.option("--train-share", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), default=0.1,
               show_default=True, help="Share of the contests for training; the others are for the test.")  # fmt: skip
 @click.option("--metric", type=click.Choice(["pair_inversion", "rank_deviation", "rank_information",
-                                             "own_cross_entropy", "brier", "calibration_error"]),
+                                             "rank_likelihood", "own_cross_entropy", "brier", "calibration_error"]),
               default="pair_inversion", show_default=True, help="The metric to optimise.")  # fmt: skip
 @click.option("--filter", "players", type=click.Choice(["everyone", "experienced", "top100"]), default="experienced",
               show_default=True, help="The group that is scored.")  # fmt: skip

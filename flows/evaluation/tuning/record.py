@@ -9,7 +9,7 @@ from typing import Any
 
 from ranklake.rating_kernels.core.limits import value_before
 from ranklake.rating_kernels.metrics.calibration import CHANCE_METRICS
-from ranklake.rating_kernels.metrics.metrics import FILTERS, Filter
+from ranklake.rating_kernels.metrics.metrics import FILTERS, LAW_METRICS, Filter
 from ranklake.rating_kernels.metrics.rank_information import LEAST
 from ranklake.storage import DamagedError, Lake, LakeError, MissingError
 from ranklake.storage.lake import layout
@@ -21,7 +21,7 @@ from ...rating.config import default_run
 from .proposals import Proposals, open_proposals
 from .trials import Trial
 
-METRICS = ("pair_inversion", "rank_deviation", "rank_information", *CHANCE_METRICS)
+METRICS = ("pair_inversion", "rank_deviation", *LAW_METRICS, *CHANCE_METRICS)
 
 
 def possible_metrics(filter: Filter, most_players: int = LEAST) -> list[str]:

@@ -13,7 +13,7 @@ from ranklake.rating_kernels import Beliefs, Outcome, Rounds
 from ranklake.rating_kernels.core.standings import Ints, Longs
 from ranklake.rating_kernels.core.system import System
 from ranklake.rating_kernels.metrics.calibration import CHANCE_METRICS
-from ranklake.rating_kernels.metrics.metrics import FILTERS
+from ranklake.rating_kernels.metrics.metrics import FILTERS, LAW_METRICS
 from ranklake.storage import Dataset
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 
@@ -197,7 +197,7 @@ def best_first(trials: Iterable[Trial], metric: str) -> list[Trial]:
 
 def _scores(system: System, params: Any, rounds: Rounds, outcome: Outcome, filter: str, metric: str) -> RoundScores:
     of_chances = metric in CHANCE_METRICS
-    with_laws = system if of_chances or metric == "rank_information" else None
+    with_laws = system if of_chances or metric in LAW_METRICS else None
     entrants = Entrants.of_outcome(with_laws, params, rounds, outcome)
-    wanted = {"information": not of_chances, "pairs": of_chances, "probabilities": False}
+    wanted = {"laws": not of_chances, "pairs": of_chances, "probabilities": False}
     return entrants.scores([FILTERS[filter]], **wanted)[filter]

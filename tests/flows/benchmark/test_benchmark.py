@@ -26,6 +26,7 @@ from ranklake.flows.ingestion.games import ingest_games
 from ranklake.flows.sources.games.options import GamesOptions
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.metrics.bootstrap import MOST_UNITS
+from ranklake.rating_kernels.metrics.metrics import LAW_METRICS
 from ranklake.storage import Lake
 
 CHANCES = ("own_cross_entropy", "brier", "calibration_error")
@@ -95,7 +96,7 @@ def test_benchmark__has_the_numbers_of_evaluate(
     expected = json.loads(invoke("evaluate", "--run", "run", "--skip-share", "0.1", "--format", "json", *lake).out)
     scores = rows_of(frame.attrs["report"], name)[label]["scores"]
     for group in ("everyone", "experienced"):
-        for metric in ("pair_inversion", "pair_inversion_equal_half", "rank_deviation", "rank_information", *CHANCES):
+        for metric in ("pair_inversion", "pair_inversion_equal_half", "rank_deviation", *LAW_METRICS, *CHANCES):
             value = expected["filters"][group][metric]
             assert scores[group][metric] == (None if value is None else pytest.approx(value, rel=1e-12)), metric
     if name == "chess":

@@ -17,6 +17,7 @@ import pytest
 import twins.metrics as slow
 from helpers.commands import Command
 from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, rated, synthetic
+from helpers.laws import everybody
 from helpers.teams import draw_team_contests, team_contests, team_frame, team_rounds
 from twins.calibration import pair_sums as slow_pairs
 from twins.rank_information import rank_information as slow_information
@@ -43,9 +44,11 @@ from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_histor
 from ranklake.flows.evaluation.tuning.tune import tune
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Prior
+from ranklake.rating_kernels.core.system import PerformanceLaw
 from ranklake.rating_kernels.inference.win_probability import normal_win_probability
 from ranklake.rating_kernels.metrics.calibration import CHANCE_METRICS
-from ranklake.rating_kernels.metrics.metrics import FILTERS, HIGHER_IS_BETTER, PER_ROW
+from ranklake.rating_kernels.metrics.metrics import FILTERS, HIGHER_IS_BETTER, LAW_METRICS, PER_ROW
+from ranklake.rating_kernels.metrics.rank_likelihood import rank_likelihood
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
 N_ROUNDS = 30
@@ -67,7 +70,7 @@ def by_hand(lake: Lake, run: str, first_round: int, filter: str) -> dict[str, An
         rounds[row["round_index"]].append(row)
     weights = weights_of(lake)
     of_pairs: list[list[float]] = []
-    weight, sums, values, information = 0, defaultdict(float), defaultdict(list), []
+    weight, sums, values, information, likelihood = 0, defaultdict(float), defaultdict(list), [], []
     for rows in rounds.values():
         standings = [(row["mu_prior"], row["lo"], row["hi"]) for row in rows]
         kept = slow.keep(
@@ -85,15 +88,19 @@ def by_hand(lake: Lake, run: str, first_round: int, filter: str) -> dict[str, An
             sums[name] += sum(scores[name])
         for name in ("kendall_tau_b", "spearman_rho"):
             values[name] += [] if scores[name] is None else [scores[name]]
-        if len(kept) >= 30:  # only round 14, of weight 1: beta^2 = 80^2 + 80^2 / 0.2 by default
-            mu = [rows[i]["mu_prior"] for i in kept]
-            deviation = [math.hypot(rows[i]["sigma_prior"], 38_400**0.5) for i in kept]
-            places = [[standings[i][1], standings[i][2]] for i in kept]
-            first = [sum(other[0] < one[0] for other in places) for one in places]
-            last = [at + sum(other == one for other in places) - 1 for at, one in zip(first, places, strict=True)]
+        noise = 6_400.0 + 32_000.0 / weights[rows[0]["round_index"]]  # 80^2 + 80^2 / 0.2 by default
+        mu = [rows[i]["mu_prior"] for i in kept]
+        deviation = [math.hypot(rows[i]["sigma_prior"], noise**0.5) for i in kept]
+        places = [[standings[i][1], standings[i][2]] for i in kept]
+        first = [sum(other[0] < one[0] for other in places) for one in places]
+        last = [at + sum(other == one for other in places) - 1 for at, one in zip(first, places, strict=True)]
+        if len(kept) >= 30:  # only round 14
             information += slow_information(mu, deviation, first, last, "logistic")
+        law = PerformanceLaw("logistic", np.array(mu), np.array(deviation))
+        likelihood += rank_likelihood(everybody(first), law).tolist()
     means = {name: total / weight for name, total in sums.items()}
     means["rank_information"] = sum(information) / len(information) if information else math.nan
+    means["rank_likelihood"] = sum(likelihood) / len(likelihood)
     means |= {name: sum(numbers) / len(numbers) for name, numbers in values.items()}
     means |= dict.fromkeys(CHANCE_METRICS, math.nan)
     if of_pairs:
@@ -142,7 +149,7 @@ def test_evaluate_history__has_the_scores_of_the_same_rounds_in_a_lake(lake: Lak
     expected = evaluate(lake, "run", first_round)
     for name in LEAST:
         assert scores.loc[name].to_dict() == pytest.approx(expected.filters[name].summary(), rel=1e-12, nan_ok=True)
-    without, of_laws = evaluate_history(history, first_round), ["rank_information", *CHANCE_METRICS]
+    without, of_laws = evaluate_history(history, first_round), [*LAW_METRICS, *CHANCE_METRICS]
     assert without.drop(columns=of_laws).equals(scores.drop(columns=of_laws))
     assert without[of_laws].isna().all(axis=None)
 
@@ -469,7 +476,7 @@ def test_command__compares_runs_in_one_table_and_marks_the_best(invoke: Command,
     assert "everyone" in text
     assert "predicted better" not in text
     heads = next(line for line in text.splitlines() if "pair inversion" in line)
-    assert (heads.count("↑"), heads.count("↓")) == (5, 6)
+    assert (heads.count("↑"), heads.count("↓")) == (6, 6)
     found = {run: evaluate(lake, run).filters["everyone"] for run in ("run", "elo")}
     rows = {line.split()[1]: line for line in text.splitlines() if line.startswith(("│ run ", "│ elo "))}
     assert rows["run"].count("*") + rows["elo"].count("*") == len(METRICS)

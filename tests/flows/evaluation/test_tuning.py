@@ -34,6 +34,7 @@ from ranklake.flows.evaluation.tuning.trials import TrialRounds, load_history, r
 from ranklake.flows.evaluation.tuning.tune import TuningReport, tune
 from ranklake.flows.smoothing.params import estimated_of, params_of, settings_of
 from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 from ranklake.rating_kernels.registry import of_contests
 from ranklake.rating_kernels.smoothing.estimation import ESTIMATED
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
@@ -127,15 +128,16 @@ def test_tune__finds_the_largest_rank_information(tmp_path: Path, method: str, p
     assert (again.n_new, again.best) == (0, report.best)
 
 
-@pytest.mark.parametrize("metric", ["own_cross_entropy", "brier", "calibration_error"])
-def test_tune__has_the_bits_of_evaluate_for_chances(lake: Lake, metric: str) -> None:
+@pytest.mark.parametrize("metric", ["own_cross_entropy", "brier", "calibration_error", "rank_likelihood"])
+def test_tune__has_the_bits_of_evaluate(lake: Lake, metric: str) -> None:
     """Also where some rounds have no pair, and some trials were pruned."""
     prune = metric != "brier"
     options = {"system": "elo", "space": ("n=50:1600:log:40",), "filter": "everyone", "name": metric}
     report = found_in(lake, metric=metric, prune=prune, **options)
     assert any(trial.stopped for trial in report.trials) == prune
     whole = [trial for trial in report.trials if not trial.stopped]
-    best = min(whole, key=lambda trial: trial.scores[metric])
+    choose = max if metric in HIGHER_IS_BETTER else min
+    best = choose(whole, key=lambda trial: trial.scores[metric])
     assert report.best[0].settings == best.settings
     for run, most in (("whole", {}), ("beginning", {"max_rounds": report.n_train})):
         rate_run(lake, run=f"{metric}-{run}", system="elo", **most, **best.settings)
@@ -174,14 +176,15 @@ def test_command__shows_the_metric_that_it_optimised(invoke: Command, lake: Lake
         shown = " ".join(invoke("tune", *space, "--metric", metric, "--lake", lake.url).out.split())
         assert all(f"{head}, {part}" in shown for part in ("tuned", "tested"))
     refused = invoke.refuses("tune", *space, "--metric", "brier", "--filter", "top100", "--lake", lake.url, code=2)
-    assert "with it, metric must be one of pair_inversion, rank_deviation, rank_information, got 'brier'" in refused
+    possible = "pair_inversion, rank_deviation, rank_information, rank_likelihood"
+    assert f"with it, metric must be one of {possible}, got 'brier'" in refused
 
 
 def test_tune__names_the_metrics_that_a_search_can_have(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"top100 selects by place.* rank_information, got 'brier'"):
+    with pytest.raises(ValueError, match=r"top100 selects by place.* rank_likelihood, got 'brier'"):
         TuningConfig("games", "elo", metric="brier", filter="top100")
     lake = lake_of(tmp_path / "lake", synthetic(40, n_players=20))
-    possible = "pair_inversion, rank_deviation, own_cross_entropy, brier, calibration_error"
+    possible = "pair_inversion, rank_deviation, rank_likelihood, own_cross_entropy, brier, calibration_error"
     with pytest.raises(LakeError, match=f"a --metric of {possible}$"):
         found_in(lake, metric="rank_information")
 
