@@ -78,6 +78,9 @@ def check_rounds(system: System, params: Any, rounds: Rounds) -> None:
     check_teams(system, rounds)
     check_advantages(system, params, rounds)
     check_margins(system, params, np.diff(rounds.offsets))
+    if not system.fractional and (fractions := rounds.with_fractions).any():
+        at = int(np.argmax(fractions))
+        check_score_rule(system, f"round {at} of those given has the score {rounds.score[at]:.15g}")
     if system.periods and not are_games(rounds):
         sizes = np.diff(rounds.offsets)
         at = int(np.argmax((sizes != 2) | rounds.with_unrated))
@@ -100,6 +103,14 @@ def check_team_rule(system: System, where: str = "") -> None:
         able = [name for name, other in SYSTEMS.items() if other.rate_teams is not None]
         rule = f"{system.name} has no rule for rounds of teams; {', '.join(able[:-1])} and {able[-1]} have one"
         raise ValueError(f"{where}: {rule}" if where else rule)
+
+
+def check_score_rule(system: System, where: str) -> None:
+    """Raise ``ValueError`` if the system has no rule for scores besides 1, 0.5 and 0; ``where`` says where one is."""
+    if not system.fractional:
+        able = [name for name, other in SYSTEMS.items() if other.fractional]
+        rule = f"{system.name} rates wins, draws and losses only; {', '.join(able[:-1])} and {able[-1]} rate any score"
+        raise ValueError(f"{where}, and {rule} from 0 to 1")
 
 
 def check_margins(system: System, params: Any, sizes: npt.NDArray[np.integer]) -> None:

@@ -224,8 +224,8 @@ class Rounds:
         Points that each row's participant scored, more is better; NaN where unknown. Empty: unknown for all. Places do
         not depend on them.
     score : float64[r] or float64[0]
-        For rounds of two: the score of the first row, in [0, 1], the other row has the rest. Empty: scores follow from
-        the places.
+        For rounds of two: the score of the first row, from 0.5, which is a tie, to 1; the other row has the rest.
+        Empty: scores follow from the places.
     teams : Ragged or None
         For each team of all rounds the shares of its members, > 0, one for each row. None: all participants are alone.
     """
@@ -284,7 +284,7 @@ class Rounds:
         ------
         ValueError
             Columns of unequal length, a number of a round or of a row out of range, scores of rounds that are not of
-            two, or teams that do not divide the rows of each round.
+            two or that do not agree with the places, or teams that do not divide the rows of each round.
         StandingsError
             Places that are not a valid result, members of a team with different places, or a player that occurs twice
             in one round; names round and row.
@@ -314,8 +314,15 @@ class Rounds:
         _check_column("row", "advantage", columns.advantage, ADVANTAGE)
         known = np.where(np.isnan(columns.points), 0.0, columns.points)
         _check_column("row", "points", known, SCORED)
-        if len(columns.score) and (np.diff(off) != 2).any():
-            raise ValueError("scores are for rounds of two")
+        if len(columns.score):
+            if (np.diff(off) != 2).any():
+                raise ValueError("scores are for rounds of two")
+            least = np.where(columns.hi[::2] > 0, 0.5, np.nextafter(0.5, 1.0))  # of a tie, and of a better first row
+            wrong = (columns.score < least) | ((columns.hi[::2] > 0) & (columns.score > 0.5))
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                rule = "the score of its first row must be 0.5 in a tie, else more"
+                raise ValueError(f"round {at}: {rule}, got {columns.score[at]}")
         if n and columns.player.min() < 0:
             raise ValueError(f"player must be a number >= 0, got {columns.player.min()}")
         if columns.teams is None:
@@ -394,6 +401,11 @@ class Rounds:
     def with_advantages(self) -> npt.NDArray[np.bool_]:
         """Mask of rounds with at least one advantage other than 0."""
         return self._with_any(self.advantage)
+
+    @property
+    def with_fractions(self) -> npt.NDArray[np.bool_]:
+        """Mask of rounds with a score that is no win, draw or loss."""
+        return (self.score > 0.5) & (self.score < 1.0) if len(self.score) else np.zeros(len(self), dtype=np.bool_)
 
     def _with_any(self, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Mask of rounds with at least one entry other than 0 in a column of the rows, which may be empty."""

@@ -232,6 +232,8 @@ class System:
     margins : str
         What counts as its margin of victory says, by hyperparameters of :class:`.margins.MarginParams`: "games" of two
         only, or all "pairs" of a round of at most ``small`` participants, and larger ones are refused; empty: nothing.
+    fractional : bool
+        Whether it rates games with any score from 0 to 1; others rate wins, draws and losses only.
     learning : Learning, or None
         The state of the run that belongs to no player, and how rounds change it.
     empty_summary : () -> Summary, or None
@@ -268,6 +270,7 @@ class System:
     attributes: tuple[tuple[str, str, Limits], ...] = ()
     ignores: tuple[Literal["weight", "perf_ceiling"], ...] = ()
     margins: Literal["", "games", "pairs"] = ""
+    fractional: bool = False
     learning: Learning | None = None
     empty_summary: Callable[[], Summary] | None = None
 

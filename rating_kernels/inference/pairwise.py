@@ -177,6 +177,17 @@ def pairwise_sums_directly(begin, end, lo, hi, q, mu, sigma, g, surprise, inform
 
 
 @inner_exact
+def sum_game(i, score, q, mu, sigma, surprise, information):
+    """The sums of one game in rows ``i`` and ``i + 1``, of which the first has any ``score`` from 0 to 1."""
+    for me, you, scored in ((i, i + 1, score), (i + 1, i, 1.0 - score)):
+        g = _certainty(q, sigma[you])
+        e = exp((mu[you] - mu[me]) * q * g)
+        expected = 1.0 / (1.0 + e)
+        surprise[me] = g * (scored - expected)
+        information[me] = g * g * (e * expected) * expected
+
+
+@inner_exact
 def count_games(r, stop, rounds, margin, mu, surprise, information):
     """Let rounds ``r`` to ``stop - 1`` of two count as their margins say; ``mu`` are strengths."""
     for i in range(rounds.offsets[r], rounds.offsets[stop], 2):
@@ -205,14 +216,17 @@ def count_pairs(begin, end, rounds, q, margin, mu, sigma, g, surprise, informati
 
 
 @inner_exact
-def sum_each_game(begin, n, lo, q, mu, sigma, surprise, information):
-    """The sums of each of ``n`` games of two, at most :data:`.game_performance.GAMES`, in rows from ``begin`` on."""
+def sum_each_game(begin, n, lo, score, q, mu, sigma, surprise, information):
+    """The sums of each of ``n`` games of two, at most :data:`.game_performance.GAMES`, in rows from ``begin`` on.
+
+    ``score``: of the first row of each game; empty: by the places.
+    """
     games = np.ones((_NUMBERS, GAMES))  # complete, and one array: the compiler vectorises without checks
     for k in range(n):
         i = begin + 2 * k
         games[_MU, k], games[_MU_OTHER, k] = mu[i], mu[i + 1]
         games[_SIGMA, k], games[_SIGMA_OTHER, k] = sigma[i], sigma[i + 1]
-        games[_SCORE, k] = 0.5 if lo[i + 1] == 0 else 1.0
+        games[_SCORE, k] = score[k] if len(score) > 0 else 0.5 if lo[i + 1] == 0 else 1.0
     for k in range(GAMES):
         g, g_other = _certainty(q, games[_SIGMA, k]), _certainty(q, games[_SIGMA_OTHER, k])
         lead = (games[_MU, k] - games[_MU_OTHER, k]) * q

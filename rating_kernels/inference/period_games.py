@@ -33,7 +33,9 @@ def rate_periods(rate: RatePeriod, beliefs: Beliefs, rounds: Rounds, outcome: Ou
     """
     place = np.zeros(len(beliefs), dtype=np.int32)
     first, other = rounds.player[::2].copy(), rounds.player[1::2].copy()
-    score = np.where(rounds.lo[::2] == rounds.lo[1::2], 0.5, 1.0)  # the winner is the first
+    score = rounds.score
+    if not len(score):
+        score = np.where(rounds.lo[::2] == rounds.lo[1::2], 0.5, 1.0)  # the winner is the first
     lead, difference = (column[::2] - column[1::2] for column in (rounds.advantage, rounds.points))
     cuts = np.flatnonzero(np.diff(rounds.event)) + 1
     for start, stop in pairwise([0, *cuts.tolist(), len(rounds)]):

@@ -251,7 +251,7 @@ def absorb(
     """Step 4: K times the score beyond expectation."""
     surplus = np.empty(stop - start)
     _sum_surpluses(
-        start, stop, round.columns, summary.first[-1], summary.above[start:stop], summary.below[start:stop], surplus
+        start, stop, 0, round.columns, summary.first[-1], summary.above[start:stop], summary.below[start:stop], surplus
     )
     _move_rows(start, stop, summary.first[-1], 0, round.columns, surplus, rule(params), store(beliefs), outcome)
 
@@ -370,16 +370,24 @@ def _read_rows(begin, end, player, store, prior):
 
 
 @exact
-def _sum_surpluses(begin, end, rounds, n, above, below, surplus):
-    """Write scores beyond expectation of rows of a round of ``n``; arrays have one entry a row from ``begin`` on."""
+def _points_lost(i, r, rounds):
+    """Points of row ``i`` of round ``r`` that went to its opponents."""
+    if len(rounds.score) > 0:
+        return rounds.score[r] if rounds.lo[i] > 0 else 1.0 - rounds.score[r]
+    return 0.5 * (rounds.lo[i] + rounds.hi[i])
+
+
+@inner_exact
+def _sum_surpluses(begin, end, r, rounds, n, above, below, surplus):
+    """Write scores beyond expectation of rows of round ``r`` of ``n``; arrays have an entry a row from ``begin`` on."""
     for i in range(begin, end):
-        lost = 0.5 * (rounds.lo[i] + rounds.hi[i])
+        lost = _points_lost(i, r, rounds)
         surplus[i - begin] = surplus_of(above[i - begin], below[i - begin], lost, n - 1.0)
 
 
 @inner_exact
-def _sum_margins(begin, end, rounds, strength, rate, shape, margin, surplus):
-    """Write the scores beyond expectation of all rows of a round, where each pair counts as its margin says.
+def _sum_margins(begin, end, r, rounds, strength, rate, shape, margin, surplus):
+    """Write the scores beyond expectation of all rows of round ``r``, where each pair counts as its margin says.
 
     ``strength`` and ``surplus`` have one entry a row from ``begin`` on. A pair adds opposite numbers to both.
     """
@@ -391,7 +399,8 @@ def _sum_margins(begin, end, rounds, strength, rate, shape, margin, surplus):
             lead, drawn = strength[a] - strength[b], lo[begin + b] == lo[begin + a]
             won, lost = expected_score(lead, rate, shape), expected_score(-lead, rate, shape)
             counts = factor_of_rows(margin, rounds.points, begin + a, begin + b, drawn, lead)
-            more = counts * surplus_of(lost, won, 0.5 if drawn else 0.0, 1.0)
+            given = _points_lost(begin, r, rounds) if n == 2 else 0.5 if drawn else 0.0
+            more = counts * surplus_of(lost, won, given, 1.0)
             surplus[a] += more
             surplus[b] -= more
 
@@ -426,7 +435,7 @@ def _rate_small(rounds, rate, shape, rule, margin, store, outcome):
         if len(advantage) > 0:
             to_strengths(i, j, advantage, prior.mu, rating)
         if margin.kind > 0:
-            _sum_margins(i, j, rounds, field, rate, shape, margin, surplus)
+            _sum_margins(i, j, r, rounds, field, rate, shape, margin, surplus)
         elif n == 2:
             above[0] = expected_score(field[1] - field[0], rate, shape)
             below[0] = expected_score(field[0] - field[1], rate, shape)
@@ -446,13 +455,13 @@ def _rate_small(rounds, rate, shape, rule, margin, store, outcome):
         if len(advantage) > 0:
             restore_ratings(i, j, rating, prior.mu)
         if margin.kind == 0:
-            _sum_surpluses(i, j, rounds, n, above, below, surplus)
+            _sum_surpluses(i, j, r, rounds, n, above, below, surplus)
         _move_rows(i, j, n, r, rounds, surplus, rule, store, outcome)
 
 
 SYSTEM = System(
     name="elo", performs=False, params=Elo, state=state,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs",
+    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs", fractional=True,
     ignores=("perf_ceiling",), attributes=(("k", "k", K_LIMITS),),
 )  # fmt: skip

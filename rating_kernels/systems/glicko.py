@@ -40,6 +40,7 @@ from ..inference.pairwise import (
     gather_games,
     pairwise_sums,
     pairwise_sums_directly,
+    sum_game,
     sum_games,
 )
 from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous, rate_periods
@@ -267,6 +268,8 @@ def rate_each(rounds, q, one_game, margin, idle, store, outcome):
             count_pairs(i, j, rounds, scale, margin, prior.mu, prior.sigma, g, surprise, information)
         else:
             pairwise_sums_directly(i, j, rounds.lo, rounds.hi, scale, prior.mu, prior.sigma, g, surprise, information)
+            if len(rounds.score) > 0 and 0.5 < rounds.score[r] < 1.0:
+                sum_game(i, rounds.score[r], scale, prior.mu, prior.sigma, surprise, information)
             if margin.kind > 0 and j - i == 2:
                 count_games(r, r + 1, rounds, margin, prior.mu, surprise, information)
         if len(advantage) > 0:
@@ -280,6 +283,6 @@ def rate_each(rounds, q, one_game, margin, idle, store, outcome):
 SYSTEM = System(
     name="glicko", performs=False, params=Glicko,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs",
+    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs", fractional=True,
     ignores=("weight", "perf_ceiling"),
 )  # fmt: skip

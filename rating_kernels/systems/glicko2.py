@@ -256,7 +256,9 @@ def _rate_each(rounds, rule, margin, store, vol, outcome):
         if len(advantage) > 0:
             to_strengths(i, j, advantage, prior.mu, rating)
         if per_round == 2:
-            sum_each_game(i, stop - r, rounds.lo, unit, prior.mu, prior.sigma, surprise, information)
+            sum_each_game(
+                i, stop - r, rounds.lo, rounds.score[r:stop], unit, prior.mu, prior.sigma, surprise, information
+            )
             if margin.kind > 0:
                 count_games(r, stop, rounds, margin, prior.mu, surprise, information)
         elif margin.kind > 0:
@@ -277,6 +279,6 @@ def _rate_each(rounds, rule, margin, store, vol, outcome):
 SYSTEM = System(
     name="glicko2", performs=False, params=Glicko2, state=state,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs",
+    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs", fractional=True,
     ignores=("weight", "perf_ceiling"),
 )  # fmt: skip

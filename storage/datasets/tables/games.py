@@ -145,7 +145,7 @@ def rows_of_games(player: Ints, opponent: Ints, score: Floats) -> tuple[Ints, In
     The winner is the one with more than half of the score.
     """
     rows, lo, hi = (np.empty((len(player), 2), np.int32) for _ in range(3))
-    won, drawn = score >= 0.5, score == 0.5
+    won, drawn = score >= 0.5, np.maximum(score, 1.0 - score) == 0.5
     rows[:, 0], rows[:, 1] = np.where(won, player, opponent), np.where(won, opponent, player)
     lo[:, 0], lo[:, 1] = 0, ~drawn
     hi[:, 0], hi[:, 1] = drawn, 1

@@ -225,6 +225,13 @@ def test_precision__goes_with_its_round_and_points_with_their_rows() -> None:
     assert Rounds.from_columns(**GOOD).precision.tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("score", [[0.5, 0.5], [0.4, 0.5], [0.8, 0.6], [0.8, 0.4]])
+def test_score__agrees_with_the_places(score: list[float]) -> None:
+    at = int(score[0] == 0.8)
+    with pytest.raises(ValueError, match=f"round {at}: the score of its first row must be 0.5 in a tie, else more"):
+        Rounds.from_columns([0, 2, 4], [0, 1, 1, 2], [0, 1, 0, 0], [0, 1, 1, 1], score=score)
+
+
 def test_score__goes_with_its_game() -> None:
     games = Rounds.from_columns([0, 2, 4], [0, 1, 1, 2], [0, 1, 0, 0], [0, 1, 1, 1], score=[0.8, 0.5])
     found = [games.part(0, 1), games.keep(np.array([False, True])), Rounds.from_arrays(games.arrays)]
