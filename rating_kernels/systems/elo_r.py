@@ -28,7 +28,7 @@ import numpy as np
 
 from ..core.beliefs import Beliefs, Map, places_needed
 from ..core.jit import exact
-from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
+from ..core.limits import POINTS, choice, finite, later, non_negative, positive, whole
 from ..core.numerics import C3
 from ..core.parts import prior_of
 from ..core.standings import Floats, Rounds
@@ -64,6 +64,8 @@ class EloR:
         Rating of a newcomer.
     sigma_init : float
         Standard deviation of a newcomer's skill around ``mu_init``.
+    drift_per_day : float
+        Variance added by idle time, in the units of ``sigma_star`` squared, a day; by the rule of ``noise``.
     """
 
     gamma: float = field(default=250.0, metadata=positive(POINTS))
@@ -73,6 +75,7 @@ class EloR:
     max_len: int | None = field(default=None, metadata=whole(2, unit="factors"))
     mu_init: float = field(default=1500.0, metadata=finite(POINTS))
     sigma_init: float = field(default=350.0, metadata=positive(POINTS))
+    drift_per_day: float = field(default=0.0, metadata=later(non_negative("squared rating points a day")))
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -117,8 +120,8 @@ def prior(params: EloR, beliefs: Beliefs, round: Rounds, start: int, stop: int, 
     """Step 1: add noise to the participants' beliefs, in place."""
     _, eta2 = spread(params, round.weight[0])
     failed = noise_rows(
-        start, stop, round.player, eta2, params.noise == "simple", beliefs.store, _queue(beliefs), beliefs.segments,
-        prior,
+        start, stop, round.player, round.time_seconds[0], eta2, params.drift_per_day, params.noise == "simple",
+        beliefs.store, _queue(beliefs), beliefs.segments, prior,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no noise found", int(failed))
@@ -161,8 +164,8 @@ def rate_small(params: EloR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome)
     done = 0
     while done < len(rounds):
         done, needed = _rate_small(
-            done, rounds.columns, gamma, eta2, params.noise == "simple", params.tie_mode == "half",
-            params.max_len or 0, beliefs.store, _queue(beliefs), beliefs.segments, outcome,
+            done, rounds.columns, gamma, eta2, params.drift_per_day, params.noise == "simple",
+            params.tie_mode == "half", params.max_len or 0, beliefs.store, _queue(beliefs), beliefs.segments, outcome,
         )  # fmt: skip
         if needed < 0:
             raise ConvergenceError("no performance or no rating found")
@@ -198,7 +201,7 @@ def _single_out(omega, first, group_above, group_below):
 
 
 @exact
-def _rate_small(r, rounds, gamma, eta2, simple, half, max_len, store, queue, history, outcome):
+def _rate_small(r, rounds, gamma, eta2, drift, simple, half, max_len, store, queue, history, outcome):
     """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root."""
     zero, parts, no = np.int64(0), np.int64(2), np.bool_(False)
     player, prior = rounds.player, prior_of(outcome, np.empty(0))
@@ -207,7 +210,8 @@ def _rate_small(r, rounds, gamma, eta2, simple, half, max_len, store, queue, his
         needed = places_needed(i, j, player, history, parts)
         if history.used[0] + needed > len(history.pool):
             return r, needed
-        if noise_rows(i, j, player, eta2[r], simple, store, queue, history, prior) >= 0:
+        time = rounds.time_seconds[r]
+        if noise_rows(i, j, player, time, eta2[r], drift, simple, store, queue, history, prior) >= 0:
             return r, -1
         mu, omega = prior.mu[i:j], _omega(prior.sigma[i:j], gamma[r])
         first = group_starts(rounds.lo[i:j])
@@ -220,9 +224,7 @@ def _rate_small(r, rounds, gamma, eta2, simple, half, max_len, store, queue, his
         if failed < 0:
             claimed = history.used[0]
             history.used[0] += needed
-            failed = absorb_rows(
-                i, j, player, rounds.time_seconds[r], gamma[r], max_len, claimed, prior, store, queue, history, outcome
-            )
+            failed = absorb_rows(i, j, player, time, gamma[r], max_len, claimed, prior, store, queue, history, outcome)
         if failed >= 0:
             return r, -1
         r += 1

@@ -15,7 +15,8 @@ from ranklake.rating_kernels.core.ragged import Ragged
 
 SYSTEM = SYSTEMS["elo-r"]
 _ELO_R = {"mu0": "mu_init", "sig0": "sigma_init", "sig_star": "sigma_star"} | {
-    name: name for name in ("gamma", "sigma_star", "noise", "tie_mode", "max_len", "mu_init", "sigma_init")
+    name: name
+    for name in ("gamma", "sigma_star", "noise", "tie_mode", "max_len", "mu_init", "sigma_init", "drift_per_day")
 }
 
 
@@ -30,7 +31,7 @@ def twin(vector: Vector) -> Answers:
     known_twin = Twin(**params_of(vector), initial_state=vector["params"].get("initial_state", {}))
     answers = []
     for contest in vector["contests"]:
-        how = {name: contest[name] for name in ("weight", "perf_ceiling") if name in contest}
+        how = {name: contest[name] for name in ("weight", "perf_ceiling", "time") if name in contest}
         if "performances" in contest:
             outcomes = known_twin.absorb([(name, p) for name, p in contest["performances"]], **how)
         else:

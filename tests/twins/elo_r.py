@@ -24,6 +24,7 @@ class Player:
     sigma: float
     queue: list[Factor]
     n: int = 0
+    last_time: float | None = None
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Twin:
 
     A contest of weight w has the gamma that widens gamma^2 - sigma*^2 by 1/w, so that its noise eta^2 is w times the
     usual one and sigma* stays the fixed point. ``initial_state`` maps players to ``{"factors": [[mu, tau], ...]}`` or
-    to ``{"mu", "sig"}``, either with ``"n"`` rounds behind them.
+    to ``{"mu", "sig"}``, either with ``"n"`` rounds behind them, at no known time.
     """
 
     gamma: float = 250.0
@@ -57,6 +58,7 @@ class Twin:
     max_len: int | None = None
     mu_init: float = 1500.0
     sigma_init: float = 350.0
+    drift_per_day: float = 0.0
     initial_state: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -67,6 +69,7 @@ class Twin:
             "tie_mode must be half or full": self.tie_mode in ("half", "full"),
             "max_len must be >= 2": self.max_len is None or self.max_len >= 2,
             "sigma_init must be > 0": self.sigma_init > 0,
+            "drift_per_day must be >= 0": self.drift_per_day >= 0,
         }
         broken = [rule for rule, holds in rules.items() if not holds]
         if broken:
@@ -76,19 +79,29 @@ class Twin:
             queue = [(float(mu), float(tau)) for mu, tau in state.get("factors") or [[state["mu"], state["sig"]]]]
             self.players[name] = Player(_mode(queue), _sigma(queue), queue, int(state.get("n", 0)))
 
-    def rate(self, standings: Sequence[Standing], weight: float = 1.0, perf_ceiling: float = math.inf) -> list[Outcome]:
+    def rate(
+        self,
+        standings: Sequence[Standing],
+        weight: float = 1.0,
+        perf_ceiling: float = math.inf,
+        time: float | None = None,
+    ) -> list[Outcome]:
         """One contest, from places: noise for all participants, solve for performances, update all."""
-        kappas = self._noise_all([name for name, _, _ in standings], weight)
+        kappas = self._noise_all([name for name, _, _ in standings], weight, time)
         gamma = self.contest_gamma(weight)
         field_ = [(p.r, math.hypot(p.sigma, gamma)) for p in (self.players[name] for name, _, _ in standings)]
         shown = [(name, self._performance(field_, i, lo, hi)) for i, (name, lo, hi) in enumerate(standings)]
         return self._update_all(shown, kappas, weight, perf_ceiling)
 
     def absorb(
-        self, performances: Sequence[tuple[str, float]], weight: float = 1.0, perf_ceiling: float = math.inf
+        self,
+        performances: Sequence[tuple[str, float]],
+        weight: float = 1.0,
+        perf_ceiling: float = math.inf,
+        time: float | None = None,
     ) -> list[Outcome]:
         """One contest whose performances are known: noise and update only."""
-        kappas = self._noise_all([name for name, _ in performances], weight)
+        kappas = self._noise_all([name for name, _ in performances], weight, time)
         return self._update_all(performances, kappas, weight, perf_ceiling)
 
     def contest_gamma(self, weight: float) -> float:
@@ -97,17 +110,21 @@ class Twin:
 
     # --- 1: noise ---
 
-    def _noise_all(self, names: Sequence[str], weight: float) -> dict[str, float]:
-        """Let all skills drift; returns kappa^2 of each participant."""
+    def _noise_all(self, names: Sequence[str], weight: float, time: float | None) -> dict[str, float]:
+        """Let all skills drift, by the round and by the days since the last one; returns kappa^2 of each."""
         if not weight > 0:
             raise ValueError(f"weight must be > 0, got {weight}")
         # 1 / (1 / sigma*^2 - 1 / gamma^2) - sigma*^2 with the contest's gamma, multiplied out
-        eta2 = weight * self.sigma_star**4 / (self.gamma**2 - self.sigma_star**2)
+        of_round = weight * self.sigma_star**4 / (self.gamma**2 - self.sigma_star**2)
         kappas = {}
         for name in names:
             newcomer = Player(self.mu_init, self.sigma_init, [(self.mu_init, self.sigma_init)])
             player = self.players.setdefault(name, newcomer)
-            variance = player.sigma**2
+            days = 0.0
+            if time is not None:
+                days = 0.0 if player.last_time is None else max(0.0, time - player.last_time) / 86400
+                player.last_time = time if player.last_time is None else max(player.last_time, time)
+            variance, eta2 = player.sigma**2, of_round + self.drift_per_day * days
             if self.noise == "simple":
                 kappas[name] = (variance + eta2) / variance
                 player.queue = [(mu, tau * math.sqrt(kappas[name])) for mu, tau in player.queue]

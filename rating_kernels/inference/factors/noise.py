@@ -30,6 +30,7 @@ from ...core.beliefs import LANES, LINE
 from ...core.jit import exact, inner_exact, inner_kernel
 from ...core.numerics import exp, prefetch
 from ...core.parts import read_belief
+from ..diffusion import elapsed_days
 from .product import mode
 
 _GUESSES = 3  # Newton steps on the cubic of the first guess
@@ -40,10 +41,11 @@ _APART = 64  # places between arrays: a loop over closer ones is not vectorised 
 
 
 @exact
-def noise_rows(begin, end, player, eta2, simple, store, queue, history, prior):
-    """Add the variance ``eta2`` to the beliefs of rows ``player[begin:end]``, and write ``prior``.
+def noise_rows(begin, end, player, time_seconds, eta2, drift, simple, store, queue, history, prior):
+    """Add the variance ``eta2 + drift days`` to the beliefs of rows ``player[begin:end]``, and write ``prior``.
 
-    ``simple`` noise divides all weights by one number; then a new mode is computed.
+    The days are those since a player's last round. ``simple`` noise divides all weights by one number; then a new mode
+    is computed.
 
     Returns int: -1, or the first index without a noise or a mode.
     """
@@ -59,12 +61,13 @@ def noise_rows(begin, end, player, eta2, simple, store, queue, history, prior):
             prefetch(pool, k)
             prefetch(pool, k + capacity[ahead])
         row = player[i]
-        variance = sigma[row] * sigma[row] + eta2
+        added = eta2 + drift * elapsed_days(time_seconds, store.last_time[row])
+        variance = sigma[row] * sigma[row] + added
         perf, inverse_tau = start[row], start[row] + capacity[row]
         if simple:
             ratio = sigma[row] * sigma[row] / variance
             mu[row], slope[row] = _widen_alike(ratio, mu[row], row, queue, pool, perf, inverse_tau, length[row])
-        elif eta2 > 0.0:
+        elif added > 0.0:
             total, rise, bend = _measure(mu[row], pool, perf, inverse_tau, length[row], curve, force)
             x = _share(1.0 / variance, normal_weight[row], total, rise, bend, curve, force, length[row])
             normal_weight[row] *= x

@@ -29,6 +29,7 @@ DRIFTING: dict[str, dict[str, Any]] = {
     "elo-mmr": {"drift_per_day": 40.0},
     "elo-mmx": {"drift_per_day": 40.0},
     "elo-mms": {"drift_per_day": 40.0},
+    "elo-r": {"drift_per_day": 40.0},
     "glicko": {"period_days": 100.0},
     "glicko-allpairs": {"period_days": 100.0},
 }

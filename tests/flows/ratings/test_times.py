@@ -163,7 +163,7 @@ TIMELESS = duels(0, 0, 0, 0, 0, 0, 0, 0).drop(columns="time")
 
 
 def test_days__are_counted_by_these_hyperparameters() -> None:
-    assert dict(BY_DAYS) == dict.fromkeys(["elo-mmr", "elo-mmx", "elo-mms"], "drift_per_day") | dict.fromkeys(
+    assert dict(BY_DAYS) == dict.fromkeys(["elo-mmr", "elo-mmx", "elo-mms", "elo-r"], "drift_per_day") | dict.fromkeys(
         ["glicko", "glicko2", "glicko-allpairs"], "period_days"
     )
 

@@ -40,6 +40,7 @@ def elo_r_params(draw: st.DrawFn) -> dict[str, Any]:
         "tie_mode": draw(st.sampled_from(["half", "full"])),
         "max_len": draw(st.none() | st.integers(2, 5)),
         "sigma_init": draw(st.sampled_from([350.0, 100.0, 1.0])),
+        "drift_per_day": draw(st.sampled_from([0.0, 3.5, 50.0])),
     }
 
 
@@ -168,7 +169,7 @@ def test_history__agrees_with_the_twin(contests, initial_beliefs, chosen, large)
         round = to_rounds([contest])
         rate = four_steps if large else _rate
         outcome = rate(SYSTEM, params, beliefs, round)
-        expected = twin.rate(contest.standings, contest.weight, contest.perf_ceiling)
+        expected = twin.rate(contest.standings, contest.weight, contest.perf_ceiling, contest.time)
         for name in ("perf", "mu_prior", "sigma_prior", "mu", "sigma"):
             wanted = [getattr(one, "performance" if name == "perf" else name) for one in expected]
             assert getattr(outcome, name) == pytest.approx(wanted, rel=1e-12, abs=POINTS)
@@ -292,6 +293,49 @@ def test_exact_noise__of_any_strength_agrees_with_the_twin(sigma: float, weight:
     assert kept == pytest.approx([tau for _, tau in expected.factors[-len(kept) :]], rel=1e-11)
 
 
+# --- idle time ---
+
+
+def rested(params: EloR, beliefs: Beliefs, *days: float) -> Outcome:
+    """Step 1 of a round of next to no weight at each of these days, for player 0, whose last round was at day 0."""
+    for day in days:
+        round = Rounds.from_columns([0, 1], [0], [0], [0], [int(day * 86_400)], [1e-9])
+        outcome = Outcome.empty(1)
+        SYSTEM.prior(params, beliefs, round, 0, 1, outcome.prior)
+        beliefs.last_time[0] = int(day * 86_400)
+    return outcome
+
+
+@pytest.mark.parametrize("noise", ["exact", "simple"])
+def test_idle_time__of_two_halves_is_that_of_the_whole(noise: str) -> None:
+    """The equations of two steps multiply: kappa is a product."""
+    params, found = EloR(noise=noise, drift_per_day=20.0), []
+    for days in ([364.0], [182.0, 364.0]):
+        beliefs = veteran(EloR())
+        walk(EloR(), beliefs, [1400.0, 700.0, 1200.0])
+        beliefs.last_time[0] = 0
+        sigma = float(beliefs.sigma[0])
+        outcome = rested(params, beliefs, *days)
+        assert outcome.sigma_prior[0] == pytest.approx(math.sqrt(sigma**2 + 364.0 * 20.0), rel=1e-9)
+        found.append([outcome.mu_prior[0], *(number for factor in queue(beliefs) for number in factor)])
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
+
+
+def test_idle_year__adds_its_drift_and_none_before_the_first_round_or_back_in_time() -> None:
+    params = EloR(drift_per_day=7.0)
+    beliefs = SYSTEM.newcomers(params, 2)
+    one = Rounds.from_columns([0, 2], [0, 1], [0, 1], [0, 1], [10**9])
+    _, eta2 = spread(params, 1.0)
+    first = _rate(SYSTEM, params, beliefs, one)
+    assert first.sigma_prior == pytest.approx([math.sqrt(350.0**2 + eta2)] * 2, rel=1e-12)
+    for days, counted in ((365, 365), (-4000, 0)):
+        later = Rounds.from_columns([0, 2], [0, 1], [0, 1], [0, 1], [int(beliefs.last_time[0]) + days * 86_400])
+        before = beliefs.sigma.copy()
+        assert _rate(SYSTEM, params, beliefs, later).sigma_prior == pytest.approx(
+            np.sqrt(before**2 + eta2 + counted * 7.0), rel=1e-12
+        )
+
+
 # --- performances ---
 
 
@@ -378,7 +422,7 @@ def test_bounded_queue__keeps_the_mode_and_the_bound(performances, max_len) -> N
 
 # --- engines ---
 
-CHOICES = [EloR(), EloR(noise="simple", tie_mode="full"), EloR(max_len=3, gamma=120.0)]
+CHOICES = [EloR(), EloR(noise="simple", tie_mode="full"), EloR(max_len=3, gamma=120.0, drift_per_day=5.0)]
 
 
 def season() -> Rounds:
@@ -391,7 +435,8 @@ def season() -> Rounds:
         group = np.cumsum(draw.random(n) > 0.3)
         lo.append(np.searchsorted(group, group, "left"))
         hi.append(np.searchsorted(group, group, "right") - 1)
-    return Rounds.from_columns(np.cumsum([0, *sizes]), *(np.concatenate(part) for part in (player, lo, hi)))
+    time = np.arange(len(sizes)) * 200_000
+    return Rounds.from_columns(np.cumsum([0, *sizes]), *(np.concatenate(part) for part in (player, lo, hi)), time)
 
 
 @pytest.mark.parametrize("params", CHOICES, ids=["default", "simple-full", "bounded"])
