@@ -14,7 +14,7 @@ from ranklake.rating_kernels import Beliefs, System
 from ranklake.rating_kernels.core.limits import LARGEST, Limits
 from ranklake.rating_kernels.core.ragged import Ragged, Shared
 
-from ..common.configuration.settings import build_contest_params, find_system, params_to_json, recorded_settings
+from ..common.configuration.settings import build_params, find_system, params_to_json, recorded_settings
 from ..common.text import described
 from ..execution.rater import BeliefColumns
 from ..results.level_shifts import LevelShifts
@@ -103,15 +103,15 @@ class InitialBeliefs:
         recorded_name, recorded = facts.get("system"), facts.get("hyperparameters", {})
         if recorded_name is None:
             system = find_system(name or _DEFAULT)
-            return cls(given, system, build_contest_params(system, hyperparameters))
+            return cls(given, system, build_params(system, hyperparameters))
         if name is not None and find_system(name).name != recorded_name:
             raise ValueError(
                 f"beliefs are those of {recorded_name}, not of {name}; leave system out, or pass a mapping of ratings"
             )
         system = find_system(recorded_name)
         recorded = recorded_settings(system, recorded)
-        params = build_contest_params(system, {**recorded, **hyperparameters})
-        computed = build_contest_params(system, recorded)
+        params = build_params(system, {**recorded, **hyperparameters})
+        computed = build_params(system, recorded)
         wanted, had = params_to_json(params, whole=True), params_to_json(computed, whole=True)
         if differs := [key for key in wanted if wanted[key] != had[key]]:
             key = differs[0]
@@ -242,6 +242,8 @@ def _columns_of_frame(
     n_rounds = _number_column(given, "n_rounds", np.zeros(len(given)), least=-1.0, whole=True)
     state = system.state(params, mu, sigma)
     limits = {column: limits for column, _, limits in system.attributes}
+    if "mu" in limits:
+        mu = _state_column(given, "mu", np.full(len(given), float(params.mu_init)), limits["mu"])
     for name in state.keys() & set(given.columns):
         state[name] = _state_column(given, name, state[name], limits.get(name))
     if "last_time_seconds" in given.columns:  # from return_beliefs: restore all
@@ -308,10 +310,15 @@ def _state_column(
 ) -> np.ndarray[Any, Any]:
     """A state column, with the default of the system for missing values; some have limits."""
     values = pd.to_numeric(given[name], errors="coerce").to_numpy(dtype=np.float64)
-    good = ~np.isnan(values) if limits is None else limits.mask(values)
+    good = ~np.isnan(values)
+    if limits is not None:
+        of_kind = (values % 1.0 == 0.0) | (limits.kind != "whole number")
+        good = (limits.mask(values) & of_kind) | (values == default)
     wrong = np.flatnonzero(~good & given[name].notna())
     if len(wrong):
         player, value = given.index[wrong[0]], given[name].iloc[wrong[0]]
         rule, shown = "a number" if limits is None else limits.rule, getattr(value, "item", lambda: value)()
+        if limits is not None and default[wrong[0]] == 0.0 and not limits.contains(0.0):
+            rule += ", or 0 for none"
         raise ValueError(f"beliefs of player {player!r}: {name} must be {rule}, got {shown!r}")
     return np.where(np.isnan(values), default, values)

@@ -34,6 +34,7 @@ from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 from .beliefs import HasBeliefs
+from .periods import PeriodName
 from .rating import open_given_engine, rate_results
 from .results import NO_TIMES, Reading, Results, named_columns
 
@@ -60,6 +61,7 @@ def rate_history(
     on_error: OnError = "stop",
     duplicates: Duplicates = "error",
     absent: Absent = "error",
+    period: PeriodName | None = None,
     **hyperparameters: Any,
 ) -> pd.DataFrame: ...
 
@@ -90,6 +92,7 @@ def rate_history(
     on_error: OnError = "stop",
     duplicates: Duplicates = "error",
     absent: Absent = "error",
+    period: PeriodName | None = None,
     **hyperparameters: Any,
 ) -> pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame]:
     """Rate a whole history of contests.
@@ -141,6 +144,9 @@ def rate_history(
     absent
         What to do with participants without a place (``DNF``, missing, a rank of 0 or below): ``error``; ``last``, one
         tie behind all others; ``drop``, left out. ``none`` takes every number as a place, also ranks from 0.
+    period
+        ``hour``, ``day``, ``week``, ``month`` or ``year``, for ``fide`` and ``games="simultaneous"`` of glicko and
+        glicko2: each contest is a game of two, and all games of a period, in UTC, are rated at the same time.
 
     Returns
     -------
@@ -170,7 +176,7 @@ def rate_history(
         Times go back, contests were left out, ranks count from 0, or no player has beliefs.
     """
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-    table = Reading(names, on_error, duplicates, skip_uninformative, absent).read(results, limits=True)
+    table = Reading(names, on_error, duplicates, skip_uninformative, absent, period).read(results, limits=True)
     chosen, settings = choose_preset(preset, system, hyperparameters)
     display = display_of_preset(preset)
     rated = rate_results(table, chosen, settings, engine=engine, workers=workers, beliefs=beliefs, display=display)

@@ -33,6 +33,7 @@ from ..rating.eligibility import CurrentRatings, cut_at
 from ..results.display import Display
 from .beliefs import HasBeliefs, InitialBeliefs, PlayerBeliefs
 from .notebook import warn_user
+from .periods import check_period, in_periods
 from .results import ABOUT_RATED, NO_TIMES, Results
 
 _VALUES = ("perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")
@@ -105,6 +106,7 @@ def rate_results(
     rating_system, params = initial.system, initial.params
     if not results.timed:
         check_times(rating_system.params, chosen_of(params, hyperparameters or ()), NO_TIMES)
+    check_period(results.reading.period, rating_system, params)
     n_events, last_time = initial.last_event
     if n_events and not last_time and results.timed:
         check_first_times(params, "the contests before have no times: columns={'time': ''} leaves those of these out")
@@ -117,7 +119,11 @@ def rate_results(
     store, players = initial.store(results.players)
     initial.warn_of_lost_record(system)
     first_event = n_events - (n_events > 0 and 0 != last_time == first)
-    rounds = replace(results.rounds, event=results.rounds.event + first_event)
+    rounds = results.rounds
+    if results.reading.period is not None:
+        some_rated = n_events > 0 or bool((store.mu != params.mu_init).any())
+        rounds = in_periods(results, rating_system, params, last_time, some_rated)
+    rounds = replace(rounds, event=rounds.event + first_event)
     check_teams(rating_system, rounds)
     skipping = Skipping.of(rating_system, results.reading.skip_uninformative)
     numbers: dict[str, Any] = {"deviations": rating_system.deviations, **(display or {})}

@@ -107,6 +107,7 @@ class Reading:
     """How results are read, for the first time and in every update; as for :func:`ranklake.rate_history`.
 
     ``columns``: the names of columns of the frame, by key.
+    ``period``: of games that are rated at the same time; see :mod:`.periods`.
     """
 
     columns: dict[str, str] = field(default_factory=dict)
@@ -114,6 +115,7 @@ class Reading:
     duplicates: Duplicates = "error"
     skip_uninformative: bool | None = None
     absent: Absent = "error"
+    period: str | None = None
 
     def read(self, results: Any, *, limits: bool = False, first: int = 1) -> Results:
         """Read a frame of any kind. Warns of times that go back, of places from 0 and of contests that are left out.

@@ -21,6 +21,7 @@ from ..evaluation.frames import evaluate_history
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs
 from ..frames.kinds import as_kind, open_frame, to_pandas
 from ..frames.notebook import titled_table, warn_user
+from ..frames.periods import PeriodName
 from ..frames.rating import rate_results
 from ..frames.results import Reading, named_columns
 from ..results.pools import Pools
@@ -97,6 +98,7 @@ class Ratings(PlayerRatings[FrameT]):
         on_error: OnError = "stop",
         duplicates: Duplicates = "error",
         absent: Absent = "error",
+        period: PeriodName | None = None,
         **hyperparameters: Any,
     ) -> Self:
         """Rate a whole history of contests.
@@ -106,7 +108,7 @@ class Ratings(PlayerRatings[FrameT]):
         Dask.
         """
         names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-        read = Reading(names, on_error, duplicates, skip_uninformative, absent).read(results, limits=True)
+        read = Reading(names, on_error, duplicates, skip_uninformative, absent, period).read(results, limits=True)
         rated = rate_results(read, system, hyperparameters, engine=engine, workers=workers, beliefs=beliefs)
         return cls(rated.beliefs, len(read.rounds), read.frame.kind, read.reading, history_of(rated))
 
@@ -213,13 +215,20 @@ class Ratings(PlayerRatings[FrameT]):
 
     @checked
     def update(
-        self, results: Any, *, engine: Any = "threads", workers: int | None = None, absent: Absent | None = None
+        self,
+        results: Any,
+        *,
+        engine: Any = "threads",
+        workers: int | None = None,
+        absent: Absent | None = None,
+        period: PeriodName | None = None,
     ) -> Self:
         """Rate further contests, after all others; returns new ratings, to the bit those of the whole history at once.
 
         ``results`` have the same names of columns as before, and may be a frame of another kind. After a run with
         contests of teams they have the columns ``team`` and ``share``, as its history; both may be empty.
-        Participants without a place are treated as before, unless ``absent`` says how.
+        Participants without a place are treated as before, unless ``absent`` says how. Periods are those of before,
+        unless ``period`` names them: of a run of ``fide``, say, which :meth:`open` opened.
 
         Raises
         ------
@@ -228,7 +237,8 @@ class Ratings(PlayerRatings[FrameT]):
             types; or as for :meth:`rate`.
         """
         beliefs, history = self._parts()
-        reading = self._reading if absent is None else replace(self._reading, absent=absent)
+        kept = self._reading
+        reading = replace(kept, absent=absent or kept.absent, period=period or kept.period)
         table = reading.read(results, limits=True, first=history.last_number + 1)
         if again := [name for name in table.contests().tolist() if history.has(name)]:
             raise ValueError(f"contest {again[0]!r} is rated already; update takes further contests only")

@@ -466,7 +466,9 @@ def test_simultaneous_games__are_refused_where_there_are_no_periods(copied: Lake
     with pytest.raises(ValueError, match=said):
         rate_contests(copied, system="glicko", **TOGETHER)
     table = {"contest": ["c", "c"], "player": ["a", "b"], "rank": [1, 2]}
-    with pytest.raises(ValueError, match=r"games=simultaneous is for .*; contests are rated here"):
+    with pytest.raises(
+        ValueError, match=r"games=simultaneous rates all games of a period .*: name it, as period='month'"
+    ):
         rate_history(pd.DataFrame(table), system="glicko2", engine=Serial(), **TOGETHER)
     command = ("rate", "--set", "games=simultaneous", "--lake", copied.url, "--dataset")
     assert "elo has no parameter 'games'" in invoke.refuses(*command, "league", "--system", "elo", code=2)
