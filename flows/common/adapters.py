@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ranklake.rating_kernels import Outcome, Rounds, count_events
 from ranklake.rating_kernels.core.ragged import Ragged
-from ranklake.rating_kernels.core.standings import IN_FIELD, OUTSIDE, RATED, ROUND_LIMITS, Floats, Ints
+from ranklake.rating_kernels.core.standings import IN_FIELD, OUTSIDE, RATED, ROUND_LIMITS, Conditions, Floats, Ints
 from ranklake.storage import Dataset, LakeError, StandingsPart
 from ranklake.storage.datasets.tables.games import GAMES_KIND, Games
 from ranklake.storage.datasets.tables.teams import Teams
@@ -96,6 +96,12 @@ class ContestFacts:
             points=_points(part),
             score=_writable(games.score),
         )
+
+
+def conditions_of(contests: pa.Table) -> Conditions:
+    """Weight and precision of each contest of a table, where null is 1."""
+    weight = contests.column("weight").fill_null(1.0).to_numpy()
+    return Conditions(weight, np.ones(len(weight)))
 
 
 def to_ragged(teams: Teams, offsets: npt.NDArray[np.int64]) -> Ragged | None:

@@ -125,8 +125,8 @@ def _rounds_of(dataset: Dataset, stop: int | None = None) -> Iterator[Rounds]:
 
 
 IN_COMMAND, IN_PYTHON = "`ranklake systems` shows", "ranklake.systems() shows"
-_NEUTRAL = {"weight": 1.0, "perf_ceiling": math.inf}  # values that mean the same to every system
-_NAMED = {"weight": "a weight other than 1", "perf_ceiling": "a perf_ceiling"}
+_NEUTRAL = {"weight": 1.0, "perf_ceiling": math.inf, "precision": 1.0}  # values that mean the same to every system
+_NAMED = {"weight": "a weight other than 1", "perf_ceiling": "a perf_ceiling", "precision": "a precision other than 1"}
 
 
 def count_ignored(system: System, rounds: Rounds) -> Counter[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ranklake.rating_kernels.core.ragged import Ragged
-from ranklake.rating_kernels.core.standings import Floats, Ints, Longs, Rounds
+from ranklake.rating_kernels.core.standings import Conditions, Floats, Ints, Longs, Rounds
 from ranklake.rating_kernels.core.system import Outcome, PerformanceLaw, Prior, System
 from ranklake.rating_kernels.metrics.calibration import Chances, PairSums, score_pairs
 from ranklake.rating_kernels.metrics.metrics import FILTERS, Filter, keep
@@ -55,7 +55,7 @@ class Entrants:
         sigma: Floats,
         n_before: Ints,
         change: Floats,
-        weight: Floats,
+        conditions: Conditions,
         teams: Ragged | None,
     ) -> Entrants:
         """The entrants, from participations.
@@ -71,10 +71,10 @@ class Entrants:
         prior = Prior(mu, sigma, np.full(len(mu), np.nan), n_before)
         law, chances = None, None
         if system is not None:
-            law = laws_of(system, params, sizes, weight, prior, entrants)
+            law = laws_of(system, params, sizes, conditions, prior, entrants)
 
             def chances(of_round: Longs, one: Prior, other: Prior, system: System = system) -> Floats:
-                return system.beats(params, weight[of_round], entrants[of_round], one, other)
+                return system.beats(params, conditions.take(of_round), entrants[of_round], one, other)
 
         alone = cls(offsets, lo, mu, sigma, n_before, change, law, chances)
         return alone if teams is None else _joined(alone, system, params, sigma, teams)
@@ -84,7 +84,7 @@ class Entrants:
         """The entrants of rounds that were rated; as for :meth:`of`."""
         return cls.of(
             system, params, rounds.offsets, rounds.lo, rounds.strengths(outcome.mu_prior), outcome.sigma_prior,
-            outcome.n_before, outcome.mu - outcome.mu_prior, rounds.weight, rounds.teams,
+            outcome.n_before, outcome.mu - outcome.mu_prior, rounds.conditions, rounds.teams,
         )  # fmt: skip
 
     def scores(
@@ -142,15 +142,16 @@ def _joined(members: Entrants, system: System | None, params: Any, sigma: Floats
 
 
 def laws_of(
-    system: System, params: Any, sizes: Longs, weight: Floats, prior: Prior, entrants: Longs | None = None
+    system: System, params: Any, sizes: Longs, conditions: Conditions, prior: Prior, entrants: Longs | None = None
 ) -> PerformanceLaw | None:
     """The law of each row; None if the system has no model of performances.
 
-    ``sizes``, ``weight`` ([r]): number of participations and weight of each round.
+    ``sizes`` (int64[r]), ``conditions``: number of participations, weight and precision of each round.
     ``prior``: of the strengths in the rounds; its ``beta`` is not read.
     ``entrants`` (int64[r]): number of teams of each round; by default that of participations.
     """
     if system.performance_law is None:
         return None
     n_entrants = sizes if entrants is None else entrants
-    return system.performance_law(params, np.repeat(weight, sizes), np.repeat(n_entrants, sizes), prior)
+    of_row = np.repeat(np.arange(len(sizes)), sizes)
+    return system.performance_law(params, conditions.take(of_row), n_entrants[of_row], prior)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from ranklake.rating_kernels.core.limits import POINTS, SHARE, positive
 from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.rating_kernels.core.system import check_value
 from ranklake.rating_kernels.metrics.metrics import SCALE
 from ranklake.rating_kernels.warm import SCORES
@@ -54,7 +55,7 @@ def evaluate_history(
     system, hyperparameters
         The system that rated the history, for rank information and the metrics of its own chances
         (``own_cross_entropy``, ``brier``, ``calibration_error``), which are NaN without it; ``sigma_prior`` is read
-        then, and ``weight``, the weights of contests, if there is such a column.
+        then, and ``weight`` and ``precision`` of contests, if there are such columns.
 
     Returns
     -------
@@ -103,14 +104,15 @@ def evaluate_history(
     compile_parts([SCORES])
     lo, n_before = (np.array(rows[name], dtype=np.int32) for name in ("lo", "n_before"))
     found = params = None
-    sigma, weight = np.zeros(len(rows)), np.ones(len(starts))
+    sigma, conditions = np.zeros(len(rows)), Conditions(np.ones(len(starts)), np.ones(len(starts)))
     if system is not None:
         found = find_system(system)
         params = build_params(found, hyperparameters)
-        weight = np.array(rows["weight"], dtype=np.float64)[starts] if "weight" in rows else weight
+        given = [name for name in Conditions._fields if name in rows]
+        conditions = conditions._replace(**{name: np.array(rows[name], dtype=np.float64)[starts] for name in given})
         sigma = np.array(rows["sigma_prior"], dtype=np.float64)
     teams = _teams(rows, starts, columns or {})
-    entrants = Entrants.of(found, params, offsets, lo, mu, sigma, n_before, np.zeros(len(rows)), weight, teams)
+    entrants = Entrants.of(found, params, offsets, lo, mu, sigma, n_before, np.zeros(len(rows)), conditions, teams)
     scores = entrants.scores(scale=scale)
     if by is not None:
         tables = {name: pd.DataFrame(table) for name, one in scores.items() if (table := one.reliability())}

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
+from ranklake.rating_kernels.core.standings import Conditions, Floats, Ints, Longs
 from ranklake.storage import LakeError
 
 from ..common.adapters import HALVES
@@ -28,7 +28,7 @@ LEAST_BEFORE = {"everyone": 1, "experienced": 5}
 
 
 class GameFacts:
-    """The weights and advantages of games in the rounds of a run, which are periods of games.
+    """The conditions and advantages of games in the rounds of a run, which are periods of games.
 
     ``without_advantages``: the system has no rule for advantages, so that the run has rated none.
     """
@@ -39,17 +39,17 @@ class GameFacts:
         ids, known = pa.array(rounds.chain.contest_ids, pa.string()), self._dataset.contests.column("contest_id")
         self._places = pc.index_in(ids, value_set=known.combine_chunks())  # in the data set, of each round
 
-    def of(self, start: int, stop: int, offsets: Longs, player: Ints) -> tuple[Floats, Floats]:
-        """Weights of the games of the rounds from ``start`` to ``stop - 1``, and the advantage of each player in them.
+    def of(self, start: int, stop: int, offsets: Longs, player: Ints) -> tuple[Conditions, Floats]:
+        """Conditions of the games of rounds ``start`` to ``stop - 1``, and the advantage of each player in them.
 
         ``offsets``, ``player``: the rows of these rounds in the run, two a game; a round without rows was excluded.
         Raises LakeError: the data set has other games now.
         """
-        weight, ahead = np.ones(len(player) // 2), np.zeros(len(player) // 2)
+        weight, precision, ahead = np.ones(n := len(player) // 2), np.ones(n), np.zeros(n)
         numbers = np.arange(start, stop)[np.diff(offsets) > 0]
         rounds = {self._places[number].as_py(): number - start for number in numbers.tolist()}
         if not rounds:
-            return weight, np.zeros(len(player))
+            return Conditions(weight, precision), np.zeros(len(player))
         with self._lock:  # the files that a data set caches are shared
             for part in self._dataset.standings(min(rounds), max(rounds) + 1):
                 assert part.games is not None, "a data set of games"
@@ -65,7 +65,7 @@ class GameFacts:
                         if self._without and part.games.advantage[a // 2 : b // 2].any():
                             raise self._changed(part.first_contest + at)
                         ahead[first // 2 : last // 2] = part.games.advantage[a // 2 : b // 2]
-        return weight, np.outer(ahead, HALVES).ravel()
+        return Conditions(weight, precision), np.outer(ahead, HALVES).ravel()
 
     def _changed(self, place: int) -> LakeError:
         period, name = self._dataset.contests.column("contest_id")[place].as_py(), self._dataset.name

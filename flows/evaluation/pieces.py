@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ranklake.rating_kernels.core.standings import Floats, Longs
+from ranklake.rating_kernels.core.standings import Conditions, Floats, Longs
 from ranklake.rating_kernels.metrics.metrics import Kept, keep, score
 from ranklake.rating_kernels.metrics.rank_errors import rank_errors
 from ranklake.storage import Chain, LakeError, Segment
 
-from ..common.adapters import to_ragged
+from ..common.adapters import conditions_of, to_ragged
 from ..common.configuration.settings import build_params, find_system, recorded_settings
 from ..results.rated_rounds import RatedRounds
 from .entrants import Entrants
@@ -56,7 +56,7 @@ class PieceScorer:
         self._run, self._first_round, self.division, self._scale = rounds.run, first_round, division, scale
         self._system = find_system(self._run.config["system"])
         self._params = build_params(self._system, recorded_settings(self._system, self._run.config["params"]))
-        self._weight = np.array(rounds.contests_table.column("weight").fill_null(1.0))
+        self._conditions = conditions_of(rounds.contests_table)
         self._teams = rounds.teams
         self._games = GameFacts(rounds, self._system.periods) if rounds.of_games else None
 
@@ -74,12 +74,13 @@ class PieceScorer:
         table = pa.concat_tables([part.replace_schema_metadata() for _, part in read])
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         self._check(table, offsets, begin)
-        weight, results, advantage = self._weight[rounds], None, None
+        conditions, results, advantage = self._conditions.take(rounds), None, None
         if self._games is not None:
             results = offsets // 2  # the first game of each period
-            weight, advantage = self._games.of(rounds.start, rounds.stop, offsets, table.column("player").to_numpy())
+            player = table.column("player").to_numpy()
+            conditions, advantage = self._games.of(rounds.start, rounds.stop, offsets, player)
             offsets = np.arange(0, offsets[-1] + 1, 2)
-        entrants = self._entrants(table, offsets, weight, rounds, advantage)
+        entrants = self._entrants(table, offsets, conditions, rounds, advantage)
         n_players = np.diff(entrants.offsets) if results is None else np.where(sizes > 0, 2, 0)
         errors = self._rank_errors(entrants, self.division[rounds], results)
         scores = entrants.scores(scale=self._scale, results=results)
@@ -96,7 +97,7 @@ class PieceScorer:
             )
 
     def _entrants(
-        self, table: pa.Table, offsets: Longs, weight: Floats, rounds: slice, advantage: Floats | None
+        self, table: pa.Table, offsets: Longs, conditions: Conditions, rounds: slice, advantage: Floats | None
     ) -> Entrants:
         # copies: Arrow's arrays are read-only, and the kernels would be compiled again for them
         lo, mu_prior, sigma_prior, mu, n_before = (np.array(table.column(name)) for name in _COLUMNS)
@@ -107,8 +108,9 @@ class PieceScorer:
             teams = None if named is None else to_ragged(named, offsets)
         strength = mu_prior if advantage is None else mu_prior + advantage
         return Entrants.of(
-            self._system, self._params, offsets, lo, strength, sigma_prior, n_before, mu - mu_prior, weight, teams
-        )
+            self._system, self._params, offsets, lo, strength, sigma_prior, n_before, mu - mu_prior, conditions,
+            teams,
+        )  # fmt: skip
 
     def _rank_errors(self, entrants: Entrants, division: Longs, results: Longs | None) -> Floats:
         kept = keep(entrants.offsets, entrants.lo, np.ones(len(entrants.lo), dtype=bool))

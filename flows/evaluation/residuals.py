@@ -81,7 +81,7 @@ def surprises(system: System, params: Any, rounds: Rounds, outcome: Outcome) -> 
     laws (:func:`ranklake.rating_kernels.metrics.rank_information.rank_levels`).
     """
     sizes, prior = np.diff(rounds.offsets), outcome.prior._replace(mu=rounds.strengths(outcome.mu_prior))
-    law = laws_of(system, params, sizes, rounds.weight, prior)
+    law = laws_of(system, params, sizes, rounds.conditions, prior)
     if law is None:
         raise ValueError(f"system {system.name} has no model of performances, and no surprises")
     performance = rounds.strengths(outcome.perf)

@@ -77,9 +77,9 @@ def named_error(
     """The error of some rounds with the names of contest and player, the number of the round, and what to do."""
     at = error.round
     fault = f"player {player!r} {error.rule}" if player is not None else error.rule
-    contest_values = {"weight": float(rounds.weight[at]), "perf_ceiling": float(rounds.perf_ceiling[at])}
-    values = dataclasses.asdict(params) | contest_values
-    defaults = dataclasses.asdict(system.params()) | {"weight": 1.0, "perf_ceiling": math.inf}
+    usual = {"weight": 1.0, "perf_ceiling": math.inf, "precision": 1.0}
+    values = dataclasses.asdict(params) | {name: float(getattr(rounds, name)[at]) for name in usual}
+    defaults = dataclasses.asdict(system.params()) | usual
     changed = [f"{name}={_spelled(value)}" for name, value in values.items() if value != defaults[name]]
     likely = f"likely too extreme together: {', '.join(changed)}" if changed else "all hyperparameters are the defaults"
     return ConvergenceError(f"contest {contest}, round {index}: {system.name}: {fault}; {likely}; {remedy}", error.row)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ranklake.rating_kernels import Prior, System
 from ranklake.rating_kernels.core.ragged import Ragged
-from ranklake.rating_kernels.core.standings import Floats
+from ranklake.rating_kernels.core.standings import Conditions, Floats
 from ranklake.rating_kernels.core.system import TeamLaws
 from ranklake.rating_kernels.inference.teams.laws import mean_of_members
 
@@ -25,9 +25,9 @@ def team_laws(system: System | None, params: Any, teams: Ragged, mu: Floats, sig
     return system.team_laws(params, teams, mu, sigma, beta)
 
 
-def team_prior(system: System, params: Any, teams: Ragged, weight: float, prior: Prior) -> Prior:
+def team_prior(system: System, params: Any, teams: Ragged, conditions: Conditions, prior: Prior) -> Prior:
     """The prior of each team of a round, for the chances of the system, from those of all members."""
-    noise, first = noise_of(system, params, weight, len(teams.offsets) - 1, prior), teams.offsets[:-1]
+    noise, first = noise_of(system, params, conditions, len(teams.offsets) - 1, prior), teams.offsets[:-1]
     law = team_laws(system, params, teams, prior.mu, prior.sigma, noise)
     sigma = sigma_for_chances(teams, law, prior.sigma, noise)
     return Prior(law.mu, sigma, np.full(len(first), np.nan), np.minimum.reduceat(prior.n_before, first))
@@ -42,10 +42,10 @@ def sigma_for_chances(teams: Ragged, law: TeamLaws, sigma: Floats, noise: Floats
     return np.where(teams.lengths == 1, sigma[first], np.sqrt(np.maximum(variance, 0.0)))
 
 
-def noise_of(system: System, params: Any, weight: float, participants: int, prior: Prior) -> Floats:
+def noise_of(system: System, params: Any, conditions: Conditions, participants: int, prior: Prior) -> Floats:
     """The deviation of each player's performances around its skill; 0 if the system has no model of performances."""
     if system.performance_law is None:
         return np.zeros(len(prior.mu))
-    law = system.performance_law(params, weight, participants, prior)
+    law = system.performance_law(params, conditions, participants, prior)
     noise: Floats = np.sqrt(np.maximum(np.square(law.deviation) - np.square(prior.sigma), 0.0))
     return noise

@@ -105,7 +105,7 @@ class RatedHistory:
         """The law of each participation before its round; None if the system has no model of performances."""
         rounds, prior = self.history.rounds, self.outcome.prior
         prior = prior._replace(mu=rounds.strengths(prior.mu))
-        return laws_of(self.system, self.params, np.diff(rounds.offsets), rounds.weight, prior)
+        return laws_of(self.system, self.params, np.diff(rounds.offsets), rounds.conditions, prior)
 
     def entrants(self) -> Entrants:
         """The entrants of every round, with the system's chances."""

@@ -117,10 +117,10 @@ class Prediction:
     ``display``: the system, its parameters, and how it shows ratings.
     ``players``: the entrants' names, all different; a list is a team of these players.
     ``columns``: beliefs about each player, the members of teams one after the other, as from ``Beliefs.columns``.
-    ``time_seconds``, ``event``, ``weight``, ``perf_ceiling``: properties of the round.
+    ``time_seconds``, ``event``, ``weight``, ``perf_ceiling``, ``precision``: properties of the round.
     ``notes``: what to know about the players, and the properties of the round that the system ignores.
-    Raises ValueError: fewer than two players, a player twice, an invalid weight, or teams for a system without a rule
-    for them.
+    Raises ValueError: fewer than two players, a player twice, an invalid weight or precision, or teams for a system
+    without a rule for them.
     """
 
     def __init__(
@@ -132,6 +132,7 @@ class Prediction:
         event: int = 0,
         weight: float = 1.0,
         perf_ceiling: float = math.inf,
+        precision: float = 1.0,
         notes: Sequence[str] = (),
     ) -> None:
         self._lineup, self._display, self._columns = Lineup.of(players), display, columns
@@ -141,7 +142,7 @@ class Prediction:
         n, places = len(members), self._lineup.places
         self._round = Rounds.from_columns(
             [0, n], np.arange(n), places, places, [time_seconds], [weight], [perf_ceiling], [event],
-            self._lineup.teams,
+            self._lineup.teams, precision=[precision],
         )  # fmt: skip
         check_teams(display.system, self._round)
         self.notes = (*notes, *ignored_lines(display.system, count_ignored(display.system, self._round)))
@@ -158,7 +159,7 @@ class Prediction:
         self._before = self.rating, self.n_rounds  # of each member
         if self._lineup.has_teams:
             law = display.system, display.params
-            self._prior = team_prior(*law, self._lineup.teams, weight, self._prior)
+            self._prior = team_prior(*law, self._lineup.teams, self._round.conditions.take(0), self._prior)
             self.mu, self.sigma, self.n_rounds, self.rating = self._lineup.beliefs(
                 *law, self.mu, self.sigma, self.n_rounds, self.rating
             )
@@ -255,9 +256,9 @@ class Prediction:
             prior = self._prior
             return Prior(prior.mu[index], prior.sigma[index], prior.beta[index], prior.n_before[index])
 
-        weight, system = self._round.weight[0], self._display.system
+        conditions, system = self._round.conditions.take(0), self._display.system
         with announce_compilation(system.name):
-            return system.beats(self._display.params, weight, len(self), part((rows, None)), part((None, columns)))
+            return system.beats(self._display.params, conditions, len(self), part((rows, None)), part((None, columns)))
 
     def _play(self, row: int, place: int) -> tuple[float, float]:
         """``mu`` and ``sigma`` of the player in ``row`` after finishing at ``place``."""

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from ranklake.rating_kernels import Prior, System
 from ranklake.rating_kernels.core.numerics import C3
+from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.rating_kernels.core.system import PerformanceLaw
 from ranklake.rating_kernels.inference.win_probability import logistic, normal
 
@@ -42,17 +43,17 @@ _TOLERANCE = 1e-6  # of a deviation
 class PlaceModel:
     """The places of a round, by the model of the system.
 
-    ``weight``: weight of the round.
+    ``conditions``: weight and precision of the round.
     ``prior``: the participants' beliefs before the round, after diffusion.
 
     Large fields take O(n), fields of few participants and of systems without laws of performances O(n^2).
     """
 
-    def __init__(self, system: System, params: Any, weight: float, prior: Prior) -> None:
-        self._system, self._params, self._weight, self._prior = system, params, weight, prior
+    def __init__(self, system: System, params: Any, conditions: Conditions, prior: Prior) -> None:
+        self._system, self._params, self._conditions, self._prior = system, params, conditions, prior
         self._law = None
         if system.performance_law is not None:
-            self._law = system.performance_law(params, weight, len(prior.mu), prior)
+            self._law = system.performance_law(params, conditions, len(prior.mu), prior)
         self._lattice = None
         if self._law is not None:
             self._lattice = Lattice(prior.mu, prior.sigma, float(np.min(self._law.deviation)))
@@ -90,13 +91,13 @@ class PlaceModel:
         return np.where(places >= n, 1.0, _above(widened, level))
 
     def _beats(self, one: Prior, other: Prior) -> Floats:
-        return self._system.beats(self._params, self._weight, len(self._prior.mu), one, other)
+        return self._system.beats(self._params, self._conditions, len(self._prior.mu), one, other)
 
     def _law_at(self, sigma: float) -> PerformanceLaw:
         """The law of a participant of this sigma, around its rating."""
         assert self._system.performance_law is not None
         one = Prior(np.zeros(1), np.array([sigma]), np.zeros(1), np.zeros(1, dtype=np.int32))
-        return self._system.performance_law(self._params, self._weight, len(self._prior.mu), one)
+        return self._system.performance_law(self._params, self._conditions, len(self._prior.mu), one)
 
     def _field(self, law: PerformanceLaw) -> tuple[Floats, Floats, Floats]:
         """Levels, and at each of them the sums of p and of p (1 - p) over all participants, p = P(perf_j > level)."""

@@ -99,7 +99,7 @@ def preview_round(
     system, params, engine = display.system, display.params, engine or Serial()
     round = Rounds.from_columns(
         [0, n], np.arange(n), standings.lo, standings.hi, [standings.time_seconds or 0], [standings.weight],
-        [standings.perf_ceiling], [event], standings.teams,
+        [standings.perf_ceiling], [event], standings.teams, precision=[standings.precision],
     )  # fmt: skip
     check_teams(system, round)
     if reason := int(rules.skipping.reasons(round)[0]):
@@ -114,11 +114,11 @@ def preview_round(
     titled = np.flatnonzero(~np.isnan(minimum))
     needed, chance = np.zeros(n, dtype=np.int64), np.full(n, np.nan)
     with announce_compilation(system.name):
-        prior, of_row = outcome.prior, np.arange(n)
+        prior, of_row, conditions = outcome.prior, np.arange(n), round.conditions.take(0)
         if round.teams is not None:
-            prior = team_prior(system, params, round.teams, standings.weight, prior)
+            prior = team_prior(system, params, round.teams, conditions, prior)
             of_row = np.repeat(np.arange(len(prior.mu)), round.teams.lengths)
-        model = PlaceModel(system, params, standings.weight, prior)
+        model = PlaceModel(system, params, conditions, prior)
         expected = model.expected_places()[of_row]
         if len(titled):
             found = places_needed(display, beliefs, round, outcome, titled, minimum[titled], engine)

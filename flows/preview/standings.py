@@ -30,7 +30,7 @@ class Standings:
     tie group, the last.
     ``n_placed``: participants with a place.
     ``time_seconds``: end of the contest, UTC; None if unknown.
-    ``weight``, ``perf_ceiling``: as for a contest of a data set.
+    ``weight``, ``perf_ceiling``, ``precision``: as for a contest of a data set.
     ``teams``: the shares of the members of each team, whose places count teams; None if all are alone.
     ``rated_above``, ``rated_below``: participants whose rating before the contest is less than ``rated_above``, or not
     less than ``rated_below``, are left out of the field.
@@ -48,6 +48,7 @@ class Standings:
     rated_above: float = -np.inf
     rated_below: float = np.inf
     team_names: Sequence[Any] | None = None
+    precision: float = 1.0
 
     def __len__(self) -> int:
         return len(self.players)
@@ -65,8 +66,8 @@ class Standings:
         """Some of the participants, ascending, in the places among them; without limits, and not of teams."""
         lo, hi = close_up(self.lo[rows], np.zeros_like(rows))
         n_placed = int(np.searchsorted(rows, self.n_placed))
-        facts = self.time_seconds, self.weight, self.perf_ceiling
-        return Standings([self.players[row] for row in rows.tolist()], lo, hi, n_placed, *facts)
+        facts: dict[str, Any] = {name: getattr(self, name) for name in ROUND_LIMITS}
+        return Standings([self.players[row] for row in rows.tolist()], lo, hi, n_placed, **facts)
 
     @classmethod
     def of(

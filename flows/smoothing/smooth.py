@@ -20,7 +20,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.runs.smoothing import StoredSmoothing
 
-from ..common.adapters import all_rounds, to_ragged
+from ..common.adapters import all_rounds, conditions_of, to_ragged
 from ..common.configuration.settings import params_to_json
 from ..common.text import count
 from ..compilation.compile import CompileCallback, announce, compile_parts
@@ -170,15 +170,19 @@ def _rounds(table: pa.Table, rated: RatedRounds) -> tuple[Rounds, npt.NDArray[An
         kept = np.isin(np.arange(contests.num_rows), round_index)
         games = all_rounds(rated.dataset).keep(np.repeat(kept, contests.column("n_players").to_numpy() // 2))
         advantage = games.advantage if len(games.advantage) else None
-        facts = games.time_seconds, games.weight
-        return Rounds.from_columns(games.offsets, player, lo, hi, *facts, advantage=advantage), round_index[::2]
+        return Rounds.from_columns(
+            games.offsets, player, lo, hi, games.time_seconds, games.weight, advantage=advantage,
+            precision=games.precision,
+        ), round_index[::2]  # fmt: skip
     first = np.flatnonzero(np.diff(round_index, prepend=-1))
     offsets, index = np.append(first, len(round_index)), round_index[first]
-    time_seconds, weight = (contests.column(name).to_numpy()[index] for name in ("time_seconds", "weight"))
+    time_seconds, (weight, precision) = contests.column("time_seconds").to_numpy()[index], conditions_of(contests)
     ceiling = contests.column("perf_ceiling").fill_null(np.inf).to_numpy()[index]
     found = rated.teams_of(table)
     teams = None if found is None else to_ragged(found, offsets)
-    rounds = Rounds.from_columns(offsets, player, lo, hi, time_seconds, weight, ceiling, teams=teams)
+    rounds = Rounds.from_columns(
+        offsets, player, lo, hi, time_seconds, weight[index], ceiling, teams=teams, precision=precision[index]
+    )  # fmt: skip
     if (rounds.participants == 1).any():
         run = rated.run.name
         raise LakeError(f"run {run} rates contests of one participant; smoothing cannot", path=layout.run_file(run))

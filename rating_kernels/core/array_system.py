@@ -59,7 +59,7 @@ def array_system(
     return System(
         name=name, performs=False, params=params, sigma_limit=sigma_limit,
         prior=_read, summarise=summarise, absorb=_write, rate_small=rate_small, small=SMALL,
-        win_probability=win_probability, summary_ratings=("mu",),
+        win_probability=win_probability, summary_ratings=("mu",), ignores=("precision",),
     )  # fmt: skip
 
 

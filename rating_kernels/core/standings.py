@@ -165,6 +165,22 @@ RATED, OUTSIDE, IN_FIELD = 0, 1, 2
 """Roles of a participant: rated; unrated, and rated participants do not compete with it; unrated, and they do."""
 
 
+class Conditions(NamedTuple):
+    """The factors of a round, or arrays of one number for each round or row: see :class:`Rounds`."""
+
+    weight: Any = 1.0
+    precision: Any = 1.0
+
+    @property
+    def noise(self) -> Any:
+        """The divisor of a variance of noise that the weight divides, too."""
+        return self.weight * self.precision
+
+    def take(self, rounds: Any) -> Conditions:
+        """The factors of some rounds, or of one."""
+        return Conditions(self.weight[rounds], self.precision[rounds])
+
+
 class RoundColumns(NamedTuple):
     """Columns of rounds as kernels take them; see :class:`Rounds`."""
 
@@ -339,6 +355,11 @@ class Rounds:
         columns |= {name: getattr(self, name)[start:stop] for name in (*OF_ROUNDS, "score")}
         teams = None if self.teams is None else _part_of_teams(self.teams, int(a), int(b))
         return Rounds(self.offsets[start : stop + 1] - a, **columns, teams=teams)
+
+    @property
+    def conditions(self) -> Conditions:
+        """Weights and precisions."""
+        return Conditions(self.weight, self.precision)
 
     @property
     def columns(self) -> RoundColumns:

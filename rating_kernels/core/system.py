@@ -27,7 +27,7 @@ from .beliefs import Beliefs, Map
 from .learning import Learning
 from .limits import Limits, limits_of
 from .ragged import Ragged
-from .standings import Floats, Ints, Longs, Rounds
+from .standings import Conditions, Floats, Ints, Longs, Rounds
 
 
 class ConvergenceError(ArithmeticError):
@@ -185,12 +185,13 @@ class System:
         arguments may have some participants only (:func:`select_rows`).
     rate_small : (params, beliefs, rounds, outcome) -> None
         All four steps for many rounds of at most ``small`` participants, members of teams included.
-    win_probability : (params, weight, one, other) -> float64[...]
-        Probability that ``one`` finishes before ``other`` in a round of this weight, a tie counting half, by the
+    win_probability : (params, conditions, one, other) -> float64[...]
+        Probability that ``one`` finishes before ``other`` in a round of these conditions, a tie counting half, by the
         system's own model. The arrays of the priors broadcast; ``beta`` is not read.
-    performance_law : (params, weight, participants, prior) -> PerformanceLaw, or None
-        Distributions of performances in a round of this weight and size, consistent with ``win_probability``; ``beta``
-        is not read. None: the system has no model of performances, neither rank information nor rank likelihood.
+    performance_law : (params, conditions, participants, prior) -> PerformanceLaw, or None
+        Distributions of performances in a round of these conditions and size, consistent with ``win_probability``;
+        ``beta`` is not read. None: the system has no model of performances, neither rank information nor rank
+        likelihood.
     sized : bool
         Whether ``win_probability`` takes the number of participants as a fifth argument; see :meth:`beats`.
     performs : bool
@@ -228,7 +229,7 @@ class System:
         Columns of a newcomer's beliefs that attributes of the players of a data set replace, ``mu`` among them perhaps,
         or a player's own value of a hyperparameter (NaN: that of the run): column, attribute, and permitted values.
     ignores : tuple of str
-        The columns ``weight`` and ``perf_ceiling`` of rounds that no rating depends on.
+        The columns ``weight``, ``perf_ceiling`` and ``precision`` of rounds that no rating depends on.
     margins : str
         What counts as its margin of victory says, by hyperparameters of :class:`.margins.MarginParams`: "games" of two
         only, or all "pairs" of a round of at most ``small`` participants, and larger ones are refused; empty: nothing.
@@ -268,7 +269,7 @@ class System:
     is_whole: Callable[[Any], bool] | None = None
     periods: bool = False
     attributes: tuple[tuple[str, str, Limits], ...] = ()
-    ignores: tuple[Literal["weight", "perf_ceiling"], ...] = ()
+    ignores: tuple[Literal["weight", "perf_ceiling", "precision"], ...] = ()
     margins: Literal["", "games", "pairs"] = ""
     fractional: bool = False
     learning: Learning | None = None
@@ -278,10 +279,10 @@ class System:
         """Number of violations of each invariant; empty if the system declares none."""
         return {} if self.invariants is None else self.invariants(rounds, outcome)
 
-    def beats(self, params: Any, weight: Any, participants: Any, one: Prior, other: Prior) -> Floats:
+    def beats(self, params: Any, conditions: Conditions, participants: Any, one: Prior, other: Prior) -> Floats:
         """``win_probability`` in a round of so many participants, which matters to some systems only."""
         size = (participants,) if self.sized else ()
-        return self.win_probability(params, weight, one, other, *size)
+        return self.win_probability(params, conditions, one, other, *size)
 
     def field_of(self, prior: Prior, advantage: Floats) -> Prior:
         """The prior with strengths, rating plus advantage, for ``summarise``; the same one if there are none."""

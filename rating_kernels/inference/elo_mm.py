@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..core.limits import POINTS, choice, finite, later, non_negative, positive, share
-from ..core.standings import Floats
+from ..core.standings import Conditions, Floats
 from ..core.system import Prior, check_limits
 
 
@@ -105,7 +105,7 @@ def sigma_limit(params: EloMMParams) -> float:
 
 
 class Rates(NamedTuple):
-    """beta^2 = a + b / w and gamma^2 = c w + d days, in a round of weight w.
+    """beta^2 = (a + b / w) / precision and gamma^2 = c w + d days, in a round of weight w.
 
     ``a``, ``b``: part of the variance of a performance that does not depend on the weight, and the part of a round of
     weight 1.
@@ -129,9 +129,9 @@ def rates(params: EloMMParams) -> Rates:
     return Rates(s2, (s2 + params.drift_per_day) / u, u * s2, params.drift_per_day, delay)
 
 
-def delta(params: EloMMParams, weight: Any, prior: Prior) -> Floats:
+def delta(params: EloMMParams, conditions: Conditions, prior: Prior) -> Floats:
     """Standard deviation of performances around the prior ``mu``: sqrt(sigma^2 + beta^2)."""
-    a, b, _, _, delay = rates(params)
+    (a, b, _, _, delay), (weight, precision) = rates(params), conditions
     factor = np.concatenate((delay, [1.0]))[np.minimum(prior.n_before, len(delay))]
-    spread: Floats = np.sqrt(prior.sigma**2 + a + b / (weight * factor))
+    spread: Floats = np.sqrt(prior.sigma**2 + a / precision + b / (weight * factor * precision))
     return spread

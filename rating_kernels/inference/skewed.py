@@ -98,13 +98,14 @@ class Growth(NamedTuple):
 
 
 @exact
-def diffuse_rows(begin, end, player, time_seconds, weight, law, growth, store, prior):
+def diffuse_rows(begin, end, player, time_seconds, conditions, law, growth, store, prior):
     """Add practice and drift to the beliefs of rows ``player[begin:end]``; newcomers stay as they are.
 
     ``prior.beta`` receives the standard deviation of each performance.
     """
     mu, sigma, gamma, tau = store.mu, store.sigma, growth.gamma, law.tau
-    deviation = math.sqrt(variance_of_noise(law, weight))
+    weight, precision = conditions
+    deviation = math.sqrt(variance_of_noise(law, weight * precision))
     for i in range(begin, end):
         row = player[i]
         n = store.n_rounds[row]

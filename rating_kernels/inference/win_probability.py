@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ..core.jit import exact, kernel
 from ..core.numerics import C3, exp
-from ..core.standings import Floats
+from ..core.standings import Conditions, Floats
 from ..core.system import PerformanceLaw, Prior
 from ..fields.pairs.terms import NORMAL, term
 
@@ -81,10 +81,10 @@ def curve_law(rate: Any, prior: Prior, uncertain: bool = False) -> PerformanceLa
 def one_curve(rate: float) -> tuple[Callable[..., Floats], Callable[..., PerformanceLaw]]:
     """``win_probability`` and ``performance_law`` of a system with one logistic curve of the difference of ratings."""
 
-    def win_probability(params: Any, weight: Any, one: Prior, other: Prior) -> Floats:
+    def win_probability(params: Any, conditions: Conditions, one: Prior, other: Prior) -> Floats:
         return logistic(rate * (one.mu - other.mu))
 
-    def performance_law(params: Any, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    def performance_law(params: Any, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
         return curve_law(rate, prior)
 
     return win_probability, performance_law

@@ -24,8 +24,9 @@ class Smoothing:
 
     Between two rounds of a player, k of which are past, the skill's mean grows by practice / (1 + k / practice_rounds),
     a share 1 - 2 / N of it before a round of N participants, and its variance by gamma^2 w + drift_per_day days before
-    a round of weight w. A performance is normal around the skill with variance beta^2 / w, or skewed as in Elo-MMS
-    (:mod:`..inference.skewed`): this is its spread above the skill, and below it spreads ``skew`` times as wide.
+    a round of weight w. A performance is normal around the skill with variance beta^2 / (w precision), or skewed as in
+    Elo-MMS (:mod:`..inference.skewed`): this is its spread above the skill, and below it spreads ``skew`` times as
+    wide.
 
     ``tie_mode``: "full": ties are exact coincidences of performance; "split": half a win and half a loss.
     ``beta``: standard deviation of a performance around skill, in a round of weight 1; above it, if the sides differ.
@@ -87,9 +88,9 @@ class Smoothing:
 def noise(params: Smoothing, rounds: Rounds) -> RoundNoise:
     """The noise of performances, for kernels."""
     law, spread = _laws(params, rounds), model(params, rounds).spread
-    weight = rounds.weight * np.square(params.beta / law.beta)
+    weight = rounds.conditions.noise * np.square(params.beta / law.beta)
     hidden = np.broadcast_to(law.hidden, len(rounds)).astype(np.float64)
-    return RoundNoise(spread / weight, mean_shift(law, rounds.weight), weight, hidden)
+    return RoundNoise(spread / weight, mean_shift(law, rounds.conditions.noise), weight, hidden)
 
 
 def model(params: Smoothing, rounds: Rounds) -> RoundModel:

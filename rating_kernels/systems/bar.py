@@ -32,7 +32,7 @@ from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
 from ..core.numerics import C3
 from ..core.parts import keep_belief, prior_of, read_belief
-from ..core.standings import Floats, Longs, Rounds
+from ..core.standings import Conditions, Floats, Longs, Rounds
 from ..core.system import Outcome, PerformanceLaw, Prior, System, TeamLaws, check_limits
 from ..fields.pairs.pair_field import pair_sums
 from ..fields.pairs.terms import LOGISTIC, SPREAD2, SPREAD3, direct_sums
@@ -61,8 +61,8 @@ class BAR:
         "allpairs_mean": the engine's, with the mean over all opponents and a sigma that does not depend on them;
         "btfull": the published one, with sums for both.
     beta : float or None
-        Standard deviation of a performance around skill, over the root of the round's weight; > 0. None is 400 C3 /
-        ln 10 = 315.09 for "allpairs_mean" and 25 / 6 for "btfull".
+        Standard deviation of a performance around skill, over the root of the round's weight and precision; > 0. None
+        is 400 C3 / ln 10 = 315.09 for "allpairs_mean" and 25 / 6 for "btfull".
     sig_drift : float or None
         Standard deviation of the drift of a skill before a round, >= 0. None is 35 for "allpairs_mean", 0 for "btfull".
     kappa : float
@@ -111,16 +111,16 @@ def sigma_limit(params: BAR) -> float:
     return math.sqrt(max(free, params.kappa / (1.0 - params.kappa) * drift2))
 
 
-def win_probability(params: BAR, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: BAR, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """p of the source: a logistic law of scale c as published, of standard deviation c in the engine."""
     beta2 = float(params.beta or 0.0) ** 2
-    c = np.sqrt(one.sigma**2 + other.sigma**2 + 2.0 * beta2 / weight)
+    c = np.sqrt(one.sigma**2 + other.sigma**2 + 2.0 * beta2 / conditions.noise)
     return logistic((1.0 if params.variant == "btfull" else C3) * (one.mu - other.mu) / c)
 
 
-def performance_law(params: BAR, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+def performance_law(params: BAR, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """Logistic, of the variance of p's law."""
-    spread = np.sqrt(prior.sigma**2 + float(params.beta or 0.0) ** 2 / weight)
+    spread = np.sqrt(prior.sigma**2 + float(params.beta or 0.0) ** 2 / conditions.noise)
     return PerformanceLaw("logistic", prior.mu, (C3 if params.variant == "btfull" else 1.0) * spread)
 
 
@@ -148,7 +148,7 @@ class PairSums:
 
 def summarise(params: BAR, prior: Prior, round: Rounds, map: Map) -> PairSums:
     """Step 2: the sums over all pairs."""
-    unit, power, _, beta2, _ = _rules(params, round.weight[0])
+    unit, power, _, beta2, _ = _rules(params, round.conditions.noise[0])
     first, variance = group_starts(round.lo), np.empty(len(prior.mu))
     _widen(prior.sigma, beta2, unit, variance)
     sums = pair_sums(["logistic", f"spread{power}"] if power else ["logistic"], prior.mu, variance, map)
@@ -161,15 +161,16 @@ def absorb(
 ) -> None:  # fmt: skip
     """Step 4: Omega and Delta of Algorithm 1, or the engine's mean and its shrinking of sigma."""
     _absorb_rows(
-        start, stop, summary.first[-1], round.player, round.time_seconds[0], _rules(params, round.weight[0]), prior,
-        _sums_of(summary, start, stop), beliefs.store, outcome,
+        start, stop, summary.first[-1], round.player, round.time_seconds[0],
+        _rules(params, round.conditions.noise[0]), prior, _sums_of(summary, start, stop), beliefs.store, outcome,
     )  # fmt: skip
 
 
 def rate_teams(params: BAR, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
     """All four steps for a round of teams, which are compared with each other."""
     assert round.teams is not None
-    n, bounds, before, rules = round.n_rows, round.teams.offsets, outcome.prior, _rules(params, round.weight[0])
+    n, bounds, before = round.n_rows, round.teams.offsets, outcome.prior
+    rules = _rules(params, round.conditions.noise[0])
     weight, before.beta[:] = np.empty(n), 0.0  # the noise of a team is that of a player
     map(lambda start, stop: prior(params, beliefs, round, start, stop, before), n)
     team = sum_teams(round, before, weight, map)
@@ -217,9 +218,9 @@ def _sums_of(summary: PairSums, start: int, stop: int) -> Sums:
     return Sums(summary.won[start:stop], summary.lost[start:stop], summary.info[start:stop])
 
 
-def _rules(params: BAR, weight: float = 1.0) -> BARRules:
-    """The rules in a round of this weight."""
-    beta2 = float(params.beta or 0.0) ** 2 / weight
+def _rules(params: BAR, noise: float = 1.0) -> BARRules:
+    """The rules in a round of this weight times precision."""
+    beta2 = float(params.beta or 0.0) ** 2 / noise
     if params.variant == "allpairs_mean":
         return BARRules(1.0 / C3, 0, False, beta2, params.kappa)
     power = 3 if params.gamma == "sigma_over_c" else 2
@@ -302,7 +303,8 @@ def _rate_small(rounds, teams, drift, rules, store, outcome):
     members = Members(prior.mu, prior.sigma, prior.sigma)
     for r in range(len(rounds.offsets) - 1):
         i, j, time = rounds.offsets[r], rounds.offsets[r + 1], rounds.time_seconds[r]
-        own = BARRules(rules.unit, rules.power, rules.per_team, rules.beta2 / rounds.weight[r], rules.kappa)
+        beta2 = rules.beta2 / (rounds.weight[r] * rounds.precision[r])
+        own = BARRules(rules.unit, rules.power, rules.per_team, beta2, rules.kappa)
         _diffuse_rows(i, j, player, drift, store, prior)
         field, n = space.field, fill_summed(r, rounds, teams, members, space)
         mu, first = field.mu[:n], group_starts(field.lo[:n])

@@ -18,7 +18,7 @@ from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.numerics import C3
-from ..core.standings import Floats, Rounds
+from ..core.standings import Conditions, Floats, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.needed_rating import (
     TIE_SHARE,
@@ -70,14 +70,14 @@ def sigma_limit(params: CFGeneral) -> float:
     return params.sigma_init
 
 
-def win_probability(params: CFGeneral, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: CFGeneral, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """A logistic law of standard deviation ``beta`` / sqrt(weight)."""
-    return logistic(C3 * np.sqrt(weight) / params.beta * (one.mu - other.mu))
+    return logistic(C3 * np.sqrt(conditions.weight) / params.beta * (one.mu - other.mu))
 
 
-def performance_law(params: CFGeneral, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+def performance_law(params: CFGeneral, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """Logistic, of the variance of the curve."""
-    return curve_law(C3 * np.sqrt(weight) / params.beta, prior)
+    return curve_law(C3 * np.sqrt(conditions.weight) / params.beta, prior)
 
 
 def summarise(params: CFGeneral, prior: Prior, round: Rounds, map: Map) -> Changes:
@@ -123,5 +123,5 @@ SYSTEM = System(
     name="cf-general", params=CFGeneral, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     summary_ratings=("mu",),
-    win_probability=win_probability, performance_law=performance_law,
+    win_probability=win_probability, performance_law=performance_law, ignores=("precision",),
 )  # fmt: skip

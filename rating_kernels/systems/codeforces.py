@@ -234,5 +234,5 @@ SYSTEM = System(
     summary_ratings=("mu",), is_whole=lambda params: params.whole,
     win_probability=win_probability, performance_law=performance_law,
     deviations=0.0, offset=offset, invariants=invariant_violations,
-    ignores=("weight", "perf_ceiling"),
+    ignores=("weight", "perf_ceiling", "precision"),
 )  # fmt: skip

@@ -27,7 +27,7 @@ from ..core.limits import POINTS, choice, finite, later, non_negative, positive,
 from ..core.margins import NO_MARGIN, MarginParams, factor_of_rows, margin_rule
 from ..core.numerics import exp
 from ..core.parts import prior_of
-from ..core.standings import Floats, Ints, Longs, Rounds
+from ..core.standings import Conditions, Floats, Ints, Longs, Rounds
 from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits, check_value
 from ..fields.advantages import restore_ratings, to_strengths
 from ..fields.direct import direct_sums
@@ -197,7 +197,7 @@ def state(params: Elo, mu: Floats, sigma: Floats) -> dict[str, Floats]:
     return {"k": np.full_like(mu, np.nan), "games": np.zeros_like(mu), "peak": mu.copy()}
 
 
-def win_probability(params: Elo, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: Elo, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """The curve of expected scores; a tie is half a win."""
     (rate, shape), lead = curve(params), one.mu - other.mu
     if shape.kind == IN_PIECES:
@@ -205,7 +205,7 @@ def win_probability(params: Elo, weight: Any, one: Prior, other: Prior) -> Float
     return normal(math.sqrt(2.0) * rate * lead) if shape.kind == NORMAL else logistic(rate * lead)
 
 
-def performance_law(params: Elo, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+def performance_law(params: Elo, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """Of the shape and variance of the curve; normal for a line or a table, which no two equal laws have."""
     rate, shape = curve(params)
     if shape.kind == LOGISTIC:
@@ -463,5 +463,5 @@ SYSTEM = System(
     name="elo", performs=False, params=Elo, state=state,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs", fractional=True,
-    ignores=("perf_ceiling",), attributes=(("k", "k", K_LIMITS),),
+    ignores=("perf_ceiling", "precision"), attributes=(("k", "k", K_LIMITS),),
 )  # fmt: skip

@@ -18,7 +18,7 @@ from ..core.beliefs import Beliefs, Map, places_needed
 from ..core.jit import exact
 from ..core.limits import non_negative, whole
 from ..core.parts import prior_of
-from ..core.standings import Floats, Rounds
+from ..core.standings import Conditions, Floats, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System
 from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
@@ -63,14 +63,14 @@ def state(params: EloMMR, mu: Floats, sigma: Floats) -> dict[str, Floats]:
     return {"normal_mu": mu, "normal_weight": sigma**-2.0, "slope": sigma**-2.0, "shrink": np.ones_like(mu)}
 
 
-def win_probability(params: EloMMR, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: EloMMR, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """Two logistic performances around uncertain skills (sections 2 and 3.1)."""
-    return logistic_win_probability(one.mu - other.mu, delta(params, weight, one), delta(params, weight, other))
+    return logistic_win_probability(one.mu - other.mu, delta(params, conditions, one), delta(params, conditions, other))
 
 
-def performance_law(params: EloMMR, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+def performance_law(params: EloMMR, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """Logistic around the prior rating (section 3.1)."""
-    return PerformanceLaw("logistic", prior.mu, delta(params, weight, prior))
+    return PerformanceLaw("logistic", prior.mu, delta(params, conditions, prior))
 
 
 def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:

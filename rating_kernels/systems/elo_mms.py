@@ -22,7 +22,7 @@ from ..core.jit import exact
 from ..core.learning import Learning, SharedArrays
 from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive, switch, within
 from ..core.parts import prior_of
-from ..core.standings import Floats, Longs, Rounds
+from ..core.standings import Conditions, Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import perform_in_rating
 from ..inference.game_performance import end_of_games, solve_games
@@ -128,20 +128,20 @@ def sigma_limit(params: EloMMS) -> float:
     return math.sqrt((math.sqrt(gamma2 * gamma2 + 4.0 * noise * gamma2) - gamma2) / 2.0)
 
 
-def win_probability(params: EloMMS, weight: Any, one: Prior, other: Prior, participants: Any = 2) -> Floats:
+def win_probability(params: EloMMS, conditions: Conditions, one: Prior, other: Prior, participants: Any = 2) -> Floats:
     """The difference of two performances, approximated by a normal law of the same mean and variance.
 
     The difference of two skewed noises is symmetric. With the default skew and lower side the probability is within
     0.013 of the exact integral in rounds of any size, and within 0.0075 in large ones. In duels it is exact: they have
     no skew.
     """
-    laws = (performance_law(params, weight, participants, prior) for prior in (one, other))
+    laws = (performance_law(params, conditions, participants, prior) for prior in (one, other))
     return normal_win_probability(one.mu - other.mu, *(law.deviation for law in laws))
 
 
-def performance_law(params: EloMMS, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+def performance_law(params: EloMMS, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """A normal law with the mean and the variance of the skewed one."""
-    noise = _law(params, np.asarray(participants)), np.asarray(weight)
+    noise = _law(params, np.asarray(participants)), np.asarray(conditions.noise)
     return PerformanceLaw("normal", prior.mu - mean_shift(*noise), np.sqrt(prior.sigma**2 + noise_variance(*noise)))
 
 
@@ -151,13 +151,14 @@ def prior(params: EloMMS, beliefs: Beliefs, round: Rounds, start: int, stop: int
     if beliefs.shared and law.tau > 0.0:
         move_rows(start, stop, round.player, round.time_seconds[0], law.tau, _table(beliefs.shared), beliefs.store)
     diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], round.weight[0], law, _growth(params), beliefs.store, prior,
+        start, stop, round.player, round.time_seconds[0], round.conditions.take(0), law, _growth(params),
+        beliefs.store, prior,
     )  # fmt: skip
 
 
 def summarise(params: EloMMS, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
     """Step 2: tabulate the sum over all opponents, around their mean performances."""
-    shift = mean_shift(_law(params, round.participants[0]), round.weight[0])
+    shift = mean_shift(_law(params, round.participants[0]), round.conditions.noise[0])
     return summarise_field(prior.mu - shift, prior.sigma, prior.beta, round, ties_of(params), map)
 
 
@@ -172,8 +173,8 @@ def absorb(
 ) -> None:  # fmt: skip
     """Step 4: the mode of the belief times the law of the performance."""
     failed = absorb_rows(
-        start, stop, round.player, round.time_seconds[0], round.weight[0], _law(params, round.participants[0]),
-        round.teams is not None, prior, beliefs.store, outcome,
+        start, stop, round.player, round.time_seconds[0], round.conditions.noise[0],
+        _law(params, round.participants[0]), round.teams is not None, prior, beliefs.store, outcome,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no rating found", int(failed))
@@ -193,7 +194,7 @@ def observe(
     params: EloMMS, beliefs: Beliefs, round: Rounds, prior: Prior, start: int, stop: int, perf: Floats, sums: Longs
 ) -> None:
     """Add the surprises of participants to the sums by which the table of drifts changes."""
-    shift = mean_shift(_law(params, round.participants[0]), round.weight[0])
+    shift = mean_shift(_law(params, round.participants[0]), round.conditions.noise[0])
     observe_rows(start, stop, round.player, round.time_seconds[0], shift, prior, perf, beliefs.store, sums)
 
 
@@ -226,7 +227,7 @@ def _rate_small(rounds, teams, team_rules, noise, growth, ties, table, store, ou
     The roots of consecutive games of two without a common player are searched together
     (:mod:`..inference.game_performance`). The results are those of one game after the other.
     """
-    zero, r, offsets, weight = np.int64(0), np.int64(0), rounds.offsets, rounds.weight
+    zero, r, offsets, noises = np.int64(0), np.int64(0), rounds.offsets, rounds.weight * rounds.precision
     player, advantage = rounds.player, rounds.advantage
     omega, space, centre = np.empty(SMALL), team_space(teams, SMALL), np.empty(len(player))
     prior = prior_of(outcome, np.empty(len(player)))
@@ -240,8 +241,9 @@ def _rate_small(rounds, teams, team_rules, noise, growth, ties, table, store, ou
             first, last, law = offsets[one], offsets[one + 1], in_round(noise, float(rounds.participants[one]))
             if learns and law.tau > 0.0:
                 move_rows(first, last, player, rounds.time_seconds[one], law.tau, table, store)
-            diffuse_rows(first, last, player, rounds.time_seconds[one], weight[one], law, growth, store, prior)
-            shift = shift_of_mean(law, weight[one])
+            conditions = Conditions(rounds.weight[one], rounds.precision[one])
+            diffuse_rows(first, last, player, rounds.time_seconds[one], conditions, law, growth, store, prior)
+            shift = shift_of_mean(law, noises[one])
             for k in range(first, last):
                 centre[k] = prior.mu[k] - shift
         if len(advantage) > 0:
@@ -263,11 +265,11 @@ def _rate_small(rounds, teams, team_rules, noise, growth, ties, table, store, ou
         for one in range(r, stop):
             first, last, law = offsets[one], offsets[one + 1], in_round(noise, float(rounds.participants[one]))
             if learns and law.tau > 0.0:
-                shift, time = shift_of_mean(law, weight[one]), rounds.time_seconds[one]
+                shift, time = shift_of_mean(law, noises[one]), rounds.time_seconds[one]
                 observe_rows(first, last, player, time, shift, prior, outcome.perf, store, sums)
                 learn_rows(table, sums)
             absorbed = absorb_rows(
-                first, last, player, rounds.time_seconds[one], weight[one], law, teamed, prior, store, outcome
+                first, last, player, rounds.time_seconds[one], noises[one], law, teamed, prior, store, outcome
             )  # fmt: skip
             if absorbed >= 0:
                 return one

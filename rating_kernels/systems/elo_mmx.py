@@ -18,7 +18,7 @@ from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import switch
 from ..core.parts import keep_belief, prior_of, read_belief
-from ..core.standings import Floats, Longs, Rounds
+from ..core.standings import Conditions, Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System
 from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
@@ -46,21 +46,19 @@ class EloMMX(EloMMParams):
     ceiling_gaussian: bool = field(default=False, metadata=switch())
 
 
-def win_probability(params: EloMMX, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: EloMMX, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """Two normal performances around uncertain skills (section 2)."""
-    return normal_win_probability(one.mu - other.mu, delta(params, weight, one), delta(params, weight, other))
+    return normal_win_probability(one.mu - other.mu, delta(params, conditions, one), delta(params, conditions, other))
 
 
-def performance_law(params: EloMMX, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+def performance_law(params: EloMMX, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """Normal around the prior rating (section 3.1)."""
-    return PerformanceLaw("normal", prior.mu, delta(params, weight, prior))
+    return PerformanceLaw("normal", prior.mu, delta(params, conditions, prior))
 
 
 def prior(params: EloMMX, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: variance grows; compute each performance's beta."""
-    _diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], round.weight[0], rates(params), beliefs.store, prior
-    )
+    _diffuse_rows(start, stop, 0, round.columns, rates(params), beliefs.store, prior)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +111,10 @@ def _inverse_delta(sigma, beta):
 
 
 @exact
-def _diffuse_rows(begin, end, player, time_seconds, weight, rates, store, prior):
+def _diffuse_rows(begin, end, r, rounds, rates, store, prior):
     for i in range(begin, end):
-        row = player[i]
-        gamma2, prior.beta[i] = drift(row, time_seconds, weight, rates, store)
+        row = rounds.player[i]
+        gamma2, prior.beta[i] = drift(row, r, rounds, rates, store)
         store.sigma[row] = math.sqrt(store.sigma[row] * store.sigma[row] + gamma2)
         read_belief(i, row, store, prior)
 
@@ -151,7 +149,7 @@ def _rate_small(rounds, teams, team_rules, rates, ties, ceiling_gaussian, store,
     where, inside = no_spans()
     for r in range(len(rounds.offsets) - 1):
         i, j = rounds.offsets[r], rounds.offsets[r + 1]
-        _diffuse_rows(i, j, player, rounds.time_seconds[r], rounds.weight[r], rates, store, prior)
+        _diffuse_rows(i, j, r, rounds, rates, store, prior)
         if len(advantage) > 0:
             to_strengths(i, j, advantage, prior.mu, rating)
         field, n = space.field, fill_field(r, rounds, teams, team_rules, members, space)

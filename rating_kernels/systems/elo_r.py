@@ -31,7 +31,7 @@ from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, non_negative, positive, whole
 from ..core.numerics import C3
 from ..core.parts import prior_of
-from ..core.standings import Floats, Rounds
+from ..core.standings import Conditions, Floats, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.factors.noise import noise_rows
 from ..inference.factors.queues import QueueFactors, absorb_rows
@@ -93,32 +93,38 @@ def sigma_limit(params: EloR) -> float:
     return params.sigma_star
 
 
-def spread(params: EloR, weight: float) -> tuple[float, float]:
+def spread(params: EloR, weight: float, precision: float) -> tuple[float, float]:
     """gamma of a round of this weight, and the corresponding eta^2 = 1 / (1 / sigma*^2 - 1 / gamma^2) - sigma*^2.
 
     In the source contests may differ in gamma. A weight w selects the gamma for which eta^2 is proportional to w:
     gamma^2 - sigma*^2 is proportional to 1 / w, as in Elo-MMR with given limits. sigma* stays the fixed point.
+    A precision divides gamma^2 alone.
     """
     gap = (params.gamma**2 - params.sigma_star**2) / weight
-    return math.sqrt(params.sigma_star**2 + gap), params.sigma_star**4 / gap
+    return math.sqrt((params.sigma_star**2 + gap) / precision), params.sigma_star**4 / gap
 
 
-def win_probability(params: EloR, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: EloR, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """Two logistic performances; the scale of this law is half of the source's delta."""
-    gamma2 = params.sigma_star**2 + (params.gamma**2 - params.sigma_star**2) / weight
+    gamma2 = _variance(params, conditions)
     deltas = [np.sqrt(prior.sigma**2 + gamma2) for prior in (one, other)]
     return logistic_win_probability(one.mu - other.mu, *(0.5 * C3 * delta for delta in deltas))
 
 
-def performance_law(params: EloR, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+def performance_law(params: EloR, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """Logistic around the prior rating, of the scale of ``win_probability``."""
-    gamma2 = params.sigma_star**2 + (params.gamma**2 - params.sigma_star**2) / weight
-    return PerformanceLaw("logistic", prior.mu, 0.5 * C3 * np.sqrt(prior.sigma**2 + gamma2))
+    return PerformanceLaw("logistic", prior.mu, 0.5 * C3 * np.sqrt(prior.sigma**2 + _variance(params, conditions)))
+
+
+def _variance(params: EloR, conditions: Conditions) -> Any:
+    """gamma^2 of rounds; see :func:`spread`."""
+    gap = (params.gamma**2 - params.sigma_star**2) / conditions.weight
+    return (params.sigma_star**2 + gap) / conditions.precision
 
 
 def prior(params: EloR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: add noise to the participants' beliefs, in place."""
-    _, eta2 = spread(params, round.weight[0])
+    _, eta2 = spread(params, *round.conditions.take(0))
     failed = noise_rows(
         start, stop, round.player, round.time_seconds[0], eta2, params.drift_per_day, params.noise == "simple",
         beliefs.store, _queue(beliefs), beliefs.segments, prior,
@@ -129,7 +135,7 @@ def prior(params: EloR, beliefs: Beliefs, round: Rounds, start: int, stop: int, 
 
 def summarise(params: EloR, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
     """Step 2: tabulate the sum over all opponents. Half ties leave each player with a root of its own."""
-    gamma, _ = spread(params, round.weight[0])
+    gamma, _ = spread(params, *round.conditions.take(0))
     half = params.tie_mode == "half"
     whole = tabulate_field(prior.mu, _omega(prior.sigma, gamma), round, SPLIT if half else FULL, map)
     return replace(whole, ranks=Ranks(*whole.ranks[:2], *_single_out(*whole.ranks[1:]))) if half else whole
@@ -147,7 +153,7 @@ def absorb(
     outcome: Outcome,
 ) -> None:  # fmt: skip
     """Step 4: append the performance, merge the oldest factors, find the mode."""
-    gamma, _ = spread(params, round.weight[0])
+    gamma, _ = spread(params, *round.conditions.take(0))
     failed = absorb_rows(
         start, stop, round.player, round.time_seconds[0], gamma, params.max_len or 0,
         beliefs.allocate(start, stop, round.player), prior, beliefs.store, _queue(beliefs), beliefs.segments, outcome,
@@ -160,7 +166,7 @@ def rate_small(params: EloR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome)
     """All four steps for many small rounds in sequence, in one kernel call."""
     assert beliefs.history is not None
     # contiguous for any number of rounds: a second compilation would be due for other layouts
-    gamma, eta2 = np.array([spread(params, weight) for weight in rounds.weight]).T.copy()
+    gamma, eta2 = np.array([spread(params, *of_round) for of_round in zip(*rounds.conditions, strict=True)]).T.copy()
     done = 0
     while done < len(rounds):
         done, needed = _rate_small(

@@ -268,5 +268,5 @@ SYSTEM = System(
     name="elo-srm", performs=False, params=EloSRM,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law,
-    ignores=("weight", "perf_ceiling"),
+    ignores=("weight", "perf_ceiling", "precision"),
 )  # fmt: skip

@@ -26,7 +26,7 @@ from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, non_negative, positive
 from ..core.margins import MarginParams, margin_rule
 from ..core.parts import keep_belief, prior_of, read_belief
-from ..core.standings import Floats, Rounds
+from ..core.standings import Conditions, Floats, Rounds
 from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits, check_value
 from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.diffusion import elapsed_days
@@ -83,12 +83,12 @@ class Glicko(MarginParams):
             raise ValueError(f"sigma_init must be at most max_rd = {self.max_rd} rating points, got {self.sigma_init}")
 
 
-def win_probability(params: Glicko, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: Glicko, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """Expected score of a game with both deviations."""
     return glicko_win_probability(Q, one, other)
 
 
-def performance_law(params: Glicko, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+def performance_law(params: Glicko, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """Logistic, of the variance of the expected outcome's curve."""
     return curve_law(Q, prior, uncertain=True)
 
@@ -253,13 +253,13 @@ def absorb_rows(begin, end, player, time_seconds, q, prior, surprise, informatio
 
 @exact
 def rate_each(rounds, q, one_game, margin, idle, store, outcome):
-    """Rate all rounds; with ``one_game`` each counts as one game of its weight (:mod:`.glicko_allpairs`)."""
+    """Rate all rounds; with ``one_game`` each counts as one game, more or less precise (:mod:`.glicko_allpairs`)."""
     player, advantage, n = rounds.player, rounds.advantage, len(rounds.player)
     g, rating, surprise, information = np.empty(SMALL), np.empty(SMALL), np.empty(n), np.empty(n)
     prior = prior_of(outcome, np.empty(0))
     for r in range(len(rounds.offsets) - 1):
         i, j, time_seconds = rounds.offsets[r], rounds.offsets[r + 1], rounds.time_seconds[r]
-        scale = q * math.sqrt(rounds.weight[r]) if one_game else q
+        scale = q * math.sqrt(rounds.weight[r] * rounds.precision[r]) if one_game else q
         prefetch_next(i, j, player, store.mu, store.n_rounds)
         diffuse_rows(i, j, player, time_seconds, idle, store, prior)
         if len(advantage) > 0:
@@ -284,5 +284,5 @@ SYSTEM = System(
     name="glicko", performs=False, params=Glicko,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs", fractional=True,
-    ignores=("weight", "perf_ceiling"),
+    ignores=("weight", "perf_ceiling", "precision"),
 )  # fmt: skip

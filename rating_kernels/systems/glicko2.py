@@ -27,7 +27,7 @@ from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, positive
 from ..core.margins import MarginParams, margin_rule
 from ..core.parts import keep_belief, prior_of, read_belief
-from ..core.standings import Floats, Rounds
+from ..core.standings import Conditions, Floats, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.diffusion import elapsed_days
@@ -95,12 +95,12 @@ def state(params: Glicko2, mu: Floats, sigma: Floats) -> dict[str, Floats]:
     return {"vol": np.full_like(mu, params.vol_init)}
 
 
-def win_probability(params: Glicko2, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: Glicko2, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """Expected score of a game with both deviations, as in Glicko."""
     return glicko_win_probability(1.0 / SCALES[params.scale], one, other)
 
 
-def performance_law(params: Glicko2, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+def performance_law(params: Glicko2, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """Logistic, of the variance of the expected score's curve."""
     return curve_law(1.0 / SCALES[params.scale], prior, uncertain=True)
 
@@ -280,5 +280,5 @@ SYSTEM = System(
     name="glicko2", performs=False, params=Glicko2, state=state,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs", fractional=True,
-    ignores=("weight", "perf_ceiling"),
+    ignores=("weight", "perf_ceiling", "precision"),
 )  # fmt: skip

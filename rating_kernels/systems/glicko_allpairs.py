@@ -6,8 +6,8 @@ Players are updated by the mean over all participants, including themselves, lik
     1 / sigma'^2 = 1 / sigma^2 + q^2 / 4        mu' = mu + q sigma'^2 surprise / N        q = (pi / sqrt 3) / beta
 
 So ``surprise`` / N and 1/4 replace the sums of :mod:`.glicko`, and beta replaces its fixed scale; the default beta
-gives the same scale. A contest of weight w has beta / sqrt(w). There is no upper limit on sigma. All ratings in rating
-points.
+gives the same scale. A contest of weight w has beta / sqrt(w), and a precision acts alike. There is no upper limit on
+sigma. All ratings in rating points.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..core.beliefs import Beliefs, Map
 from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.margins import NO_RULE
 from ..core.numerics import C3
-from ..core.standings import Floats, Rounds
+from ..core.standings import Conditions, Floats, Rounds
 from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.pairwise import SMALL, GameSums, pairwise_sums
 from ..inference.win_probability import curve_law, glicko_win_probability
@@ -66,14 +66,14 @@ def sigma_limit(params: GlickoAllPairs) -> float:
     return math.sqrt(2.0 * drift / (drift + math.hypot(drift, 2.0 * noise))) * noise
 
 
-def win_probability(params: GlickoAllPairs, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: GlickoAllPairs, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """Expected score of a game with both deviations, as in Glicko."""
-    return glicko_win_probability(C3 / params.beta * np.sqrt(weight), one, other)
+    return glicko_win_probability(C3 / params.beta * np.sqrt(conditions.noise), one, other)
 
 
-def performance_law(params: GlickoAllPairs, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+def performance_law(params: GlickoAllPairs, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """Logistic, of the variance of the expected score's curve."""
-    return curve_law(C3 / params.beta * np.sqrt(weight), prior, uncertain=True)
+    return curve_law(C3 / params.beta * np.sqrt(conditions.noise), prior, uncertain=True)
 
 
 def prior(params: GlickoAllPairs, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -105,8 +105,8 @@ def rate_small(params: GlickoAllPairs, beliefs: Beliefs, rounds: Rounds, outcome
 
 
 def _natural(params: GlickoAllPairs, round: Rounds) -> float:
-    """q: natural units a rating point, in a contest of this weight."""
-    return C3 / params.beta * math.sqrt(round.weight[0])
+    """q: natural units a rating point, in a contest of this weight and precision."""
+    return C3 / params.beta * math.sqrt(round.conditions.noise[0])
 
 
 def _idle(params: GlickoAllPairs) -> Idle:

@@ -23,7 +23,7 @@ from ..core.jit import exact, inner_exact, kernel
 from ..core.limits import POINTS, finite, fraction, positive, switch
 from ..core.numerics import normal_quantile
 from ..core.parts import keep_belief, prior_of, read_belief
-from ..core.standings import Floats, Ints, Longs, Rounds
+from ..core.standings import Conditions, Floats, Ints, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.pairs.pair_field import pair_sums
 from ..fields.pairs.terms import NORMAL, direct_sums
@@ -90,14 +90,14 @@ class TopCoder:
         return cls(vol_after_cap=True, two_phase=True, published_constants=True)
 
 
-def win_probability(params: TopCoder, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: TopCoder, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """WP of the rule: two normal performances with the volatilities as deviations."""
-    return normal_win_probability(np.sqrt(weight) * (one.mu - other.mu), one.sigma, other.sigma)
+    return normal_win_probability(np.sqrt(conditions.weight) * (one.mu - other.mu), one.sigma, other.sigma)
 
 
-def performance_law(params: TopCoder, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+def performance_law(params: TopCoder, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """Normal with the volatility as deviation."""
-    return PerformanceLaw("normal", prior.mu, prior.sigma / np.sqrt(weight))
+    return PerformanceLaw("normal", prior.mu, prior.sigma / np.sqrt(conditions.weight))
 
 
 def prior(params: TopCoder, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -300,5 +300,5 @@ def _rate_small(rounds, two_phase, rule, store, outcome):
 SYSTEM = System(
     name="topcoder", params=TopCoder, deviations=0.0,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law,
+    win_probability=win_probability, performance_law=performance_law, ignores=("precision",),
 )  # fmt: skip

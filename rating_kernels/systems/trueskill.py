@@ -21,7 +21,7 @@ from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
 from ..core.parts import keep_belief, prior_of, read_belief
-from ..core.standings import Floats, Longs, Rounds
+from ..core.standings import Conditions, Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, TeamLaws, check_limits
 from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.message_chain import propagate
@@ -55,7 +55,7 @@ class TrueSkill:
         Standard deviation of a newcomer's skill, rating points: 25/3, or 350 for "place".
     beta : float or None
         Standard deviation of a performance, rating points: sigma_init / 2, or 175; in a round of weight w: beta /
-        sqrt(w).
+        sqrt(w), and a precision acts alike.
     tau : float or None
         Standard deviation of a skill's drift from round to round, rating points: sigma_init / 100, or 35.
     p_draw : float or None
@@ -110,23 +110,23 @@ def margin(params: TrueSkill) -> float:
     return x * math.sqrt(2.0) * _given(params.beta)
 
 
-def win_probability(params: TrueSkill, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: TrueSkill, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """Two normal performances that tie within the margin, twice that in model "place"; a tie is half a win."""
     tie = margin(params) * (2.0 if params.model == "place" else 1.0)
-    spread = np.sqrt(2.0 * _given(params.beta) ** 2 / weight + one.sigma**2 + other.sigma**2)
+    spread = np.sqrt(2.0 * _given(params.beta) ** 2 / conditions.noise + one.sigma**2 + other.sigma**2)
     gap = one.mu - other.mu
     probability: Floats = 0.5 * (normal((gap - tie) / spread) + normal((gap + tie) / spread))
     return probability
 
 
-def performance_law(params: TrueSkill, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+def performance_law(params: TrueSkill, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """Normal around the prior rating."""
-    return PerformanceLaw("normal", prior.mu, np.sqrt(_given(params.beta) ** 2 / weight + prior.sigma**2))
+    return PerformanceLaw("normal", prior.mu, np.sqrt(_given(params.beta) ** 2 / conditions.noise + prior.sigma**2))
 
 
 def prior(params: TrueSkill, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: variance grows by tau^2."""
-    _diffuse_rows(start, stop, round.player, round.weight[0], *_noise(params), beliefs.store, prior)
+    _diffuse_rows(start, stop, round.player, round.conditions.noise[0], *_noise(params), beliefs.store, prior)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +231,12 @@ def _given(value: float | None) -> float:
 
 
 @exact
-def _diffuse_rows(begin, end, player, weight, tau2, beta, store, prior):
+def _diffuse_rows(begin, end, player, noise, tau2, beta, store, prior):
     sigma = store.sigma
     for i in range(begin, end):
         row = player[i]
         sigma[row] = math.sqrt(sigma[row] * sigma[row] + tau2)
-        prior.beta[i] = beta / math.sqrt(weight)
+        prior.beta[i] = beta / math.sqrt(noise)
         read_belief(i, row, store, prior)
 
 
@@ -304,7 +304,7 @@ def _rate_small(rounds, teams, tau2, beta, window, gap, sharpen, store, outcome)
     members = Members(prior.mu, prior.sigma, prior.beta)
     for r in range(len(rounds.offsets) - 1):
         i, j = rounds.offsets[r], rounds.offsets[r + 1]
-        _diffuse_rows(i, j, player, rounds.weight[r], tau2, beta, store, prior)
+        _diffuse_rows(i, j, player, rounds.weight[r] * rounds.precision[r], tau2, beta, store, prior)
         if len(advantage) > 0:
             to_strengths(i, j, advantage, prior.mu, rating)
         field, n = space.field, fill_summed(r, rounds, teams, members, space)

@@ -22,11 +22,12 @@ _ELO_MMR = {"mu0": "mu_init", "sig0": "sigma_init"} | {
 }
 
 
+_FACTS = ("time", "weight", "perf_ceiling", "precision")
+
+
 def params_of(vector: Vector) -> dict[str, Any]:
     """The vector's hyperparameters in our spelling, without ``variant`` and ``initial_state``; unknown names raise."""
-    check_names(
-        vector, {*_ELO_MMR, "variant", "initial_state"}, {"standings", "performances", "time", "weight", "perf_ceiling"}
-    )
+    check_names(vector, {*_ELO_MMR, "variant", "initial_state"}, {"standings", "performances", *_FACTS})
     params = {_ELO_MMR[name]: value for name, value in vector["params"].items() if name in _ELO_MMR}
     if "noob_delay" in params:
         params["noob_delay"] = tuple(params["noob_delay"])
@@ -41,7 +42,7 @@ def twin(vector: Vector) -> Answers:
     known_twin = Twin(**params_of(vector), **extra)
     answers = []
     for contest in vector["contests"]:
-        how = {name: contest[name] for name in ("time", "weight", "perf_ceiling") if name in contest}
+        how = {name: contest[name] for name in _FACTS if name in contest}
         if "performances" in contest:
             outcomes = known_twin.absorb([(name, p) for name, p in contest["performances"]], **how)
         else:

@@ -43,7 +43,8 @@ def contests_of(vector: Vector, rows: Mapping[str, int]) -> Iterator[Shown]:
         standings = contest["standings"] if given is None else [(name, i, i) for i, (name, _) in enumerate(given)]
         names, lo, hi = zip(*standings, strict=True)
         how = [[contest.get(name, other)] for name, other in (("time", 0), ("weight", 1.0), ("perf_ceiling", math.inf))]
-        round = Rounds.from_columns([0, len(names)], [rows[name] for name in names], lo, hi, *how)
+        precision = [contest.get("precision", 1.0)]
+        round = Rounds.from_columns([0, len(names)], [rows[name] for name in names], lo, hi, *how, precision=precision)
         yield Shown(names, round, None if given is None else [perf for _, perf in given])
 
 

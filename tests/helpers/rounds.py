@@ -40,7 +40,8 @@ def season(sizes: tuple[int, ...], seed: int = 11) -> Rounds:
         hi.append(np.searchsorted(group, group, "right") - 1)
     time = np.arange(len(sizes)) * 300_000
     offsets = np.cumsum([0, *sizes])
-    return Rounds.from_columns(offsets, *(np.concatenate(part) for part in (player, lo, hi)), time)
+    precision = np.resize([1.0, 0.6, 1.8], len(sizes))
+    return Rounds.from_columns(offsets, *(np.concatenate(part) for part in (player, lo, hi)), time, precision=precision)
 
 
 def history(sizes: list[int], n_players: int, seed: int = 3, ties: float = 0.2) -> Rounds:

@@ -114,13 +114,14 @@ class Twin:
         weight: float = 1.0,
         perf_ceiling: float = math.inf,
         advantages: Sequence[float] | None = None,
+        precision: float = 1.0,
     ) -> list[Outcome]:
         """One contest, from places: diffuse all participants, solve for performances, update all.
 
         With ``advantages`` the field has strengths, and each performance is one of strength.
         """
         names = [name for name, _, _ in standings]
-        betas = self._diffuse_all(names, time, weight)
+        betas = self._diffuse_all(names, time, weight, precision)
         more = dict(zip(names, advantages or [0.0] * len(names), strict=True))
         field_ = [
             (self.players[name].mu + more[name], math.hypot(self.players[name].sigma, betas[name])) for name in names
@@ -166,7 +167,9 @@ class Twin:
 
     # --- section 1: parameters of one player's round; section 3: diffusion ---
 
-    def _diffuse_all(self, names: Sequence[str], time: float, weight: float) -> dict[str, float]:
+    def _diffuse_all(
+        self, names: Sequence[str], time: float, weight: float, precision: float = 1.0
+    ) -> dict[str, float]:
         """Bring every participant's belief to ``time``; return their beta."""
         if not weight > 0:
             raise ValueError(f"weight must be > 0, got {weight}")
@@ -176,7 +179,7 @@ class Twin:
             player = self.players.setdefault(name, fresh)
             beta2, gamma2 = self._variances(player, time, weight)
             _diffuse(player, gamma2, self.rho)
-            betas[name] = math.sqrt(beta2)
+            betas[name] = math.sqrt(beta2 / precision)
         return betas
 
     def _variances(self, player: Player, time: float, weight: float) -> tuple[float, float]:

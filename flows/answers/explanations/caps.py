@@ -12,6 +12,7 @@ import numpy as np
 from ranklake.rating_kernels import Rounds
 from ranklake.storage import LakeError
 
+from ...common.adapters import conditions_of
 from ...compilation.compile import announce_compilation
 from ...execution.given import rate_given
 from ...results.display import Display
@@ -56,11 +57,12 @@ def largest_changes(rounds: RatedRounds, display: Display, row: dict[str, Any]) 
 
 def _own_rounds(rounds: RatedRounds, row: dict[str, Any]) -> Iterator[tuple[Rounds, float, bool]]:
     """The rounds of a player up to a participation, with nobody else; the performance, and whether it is the last."""
-    weights = rounds.contests_table.column("weight").fill_null(1.0).to_numpy()
+    conditions = conditions_of(rounds.contests_table)
     for _, table in rounds.walk(0, row["round_index"] + 1, ["round_index", "player", "perf"]):
         index, player, perf = (table.column(name).to_numpy() for name in ("round_index", "player", "perf"))
         for at in np.flatnonzero(player == row["player"]).tolist():
             here = int(index[at])
-            one = Rounds.from_columns([0, 1], [0], [0], [0], [rounds.ends[here]], [weights[here]])
+            weight, precision = conditions.take([here])
+            one = Rounds.from_columns([0, 1], [0], [0], [0], [rounds.ends[here]], weight, precision=precision)
             size = np.array([np.count_nonzero(index == here)])
             yield replace(one, participants=size), float(perf[at]), here == row["round_index"]

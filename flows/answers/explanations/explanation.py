@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.rating_kernels import Prior
+from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.storage import Lake, LakeError
 
-from ...common.adapters import refuse_games
+from ...common.adapters import conditions_of, refuse_games
 from ...compilation.compile import announce_compilation
 from ...results.display import Display
 from ...results.player_names import candidate_names
@@ -125,7 +126,8 @@ def explain(
         how = "skipped it" if index in rounds.skipped else f"did not rate {handle!r} there"
         raise LakeError(f"contest {contest_id} is round {index} of run {run_name}, which {how}")
     at = int(of_player[0])
-    (row,), (fact,) = rows.slice(at, 1).to_pylist(), rounds.contests_table.slice(index, 1).to_pylist()
+    contest_row = rounds.contests_table.slice(index, 1)
+    (row,), (fact,) = rows.slice(at, 1).to_pylist(), contest_row.to_pylist()
     name = next(name for name, player in players.items() if player == row["player"])
     form = rounds.format(display, titles)
     if display.system.periods:
@@ -134,7 +136,6 @@ def explain(
         return explain_period(rounds, display, name, row["player"], index, contest_id), form
     if fact["n_teams"] is not None:
         raise LakeError(f"contest {contest_id} is one of teams; only contests of individuals can be explained")
-    weight = 1.0 if fact["weight"] is None else fact["weight"]
     explanation = Explanation(
         handle=name,
         contest_id=contest_id,
@@ -144,7 +145,7 @@ def explain(
         place=row["lo"] + 1,
         last_place=row["hi"] + 1,
         n_players=rows.num_rows,
-        expected_place=_expected_place(display, rows, at, weight),
+        expected_place=_expected_place(display, rows, at, conditions_of(contest_row).take(0)),
         **{name: row[name] for name in ("perf", "n_before", "mu_prior", "sigma_prior", "mu", "sigma")},
         **_parts(display, row, *_before(rounds, row, display)),
         caps=largest_changes(rounds, display, row) if caps else None,
@@ -204,7 +205,7 @@ def _before(rounds: RatedRounds, row: dict[str, Any], display: Display) -> tuple
     return mu, sigma, last_round
 
 
-def _expected_place(display: Display, rows: pa.Table, at: int, weight: float) -> float:
+def _expected_place(display: Display, rows: pa.Table, at: int, conditions: Conditions) -> float:
     """The expected place of the participant in row ``at``; see :meth:`ranklake.flows.frames.prediction.Prediction`."""
     n = rows.num_rows
     mu, sigma = (rows.column(name).to_numpy() for name in ("mu_prior", "sigma_prior"))
@@ -213,5 +214,5 @@ def _expected_place(display: Display, rows: pa.Table, at: int, weight: float) ->
         Prior(mu[s], sigma[s], np.empty(len(mu[s])), n_before[s]) for s in (slice(at, at + 1), slice(0, n))
     )
     with announce_compilation(display.system.name):
-        chances = display.system.beats(display.params, weight, n, one, all_of_them)
+        chances = display.system.beats(display.params, conditions, n, one, all_of_them)
     return float(0.5 + (n - np.sum(chances)))

@@ -90,7 +90,7 @@ def _show(description: Description) -> None:
     print_line(f"{description.name}: {description.text}.")
     print_line(f"Source: {description.source}.")
     if description.ignores:
-        print_line(f"Ignores {' and '.join(description.ignores)} of contests.")
+        print_line(f"Ignores these columns of contests: {', '.join(description.ignores)}.")
     if description.attributes:
         print_line(f"Reads {', '.join(description.attributes)} of players, as `ranklake attributes` records them.")
     print_table(table)

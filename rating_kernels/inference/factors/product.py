@@ -46,15 +46,15 @@ class Factors(NamedTuple):
 
 
 @inner_exact
-def drift(row, time_seconds, weight, rates, store):
-    """gamma^2 = c w + d days, and beta with beta^2 = a + b / w, of one player in a round (:class:`.elo_mm.Rates`).
+def drift(row, r, rounds, rates, store):
+    """gamma^2 = c w + d days, and beta with beta^2 = (a + b / w) / precision, of one player in round ``r``.
 
-    w is the contest's weight times the player's delay factor.
+    w is the contest's weight times the player's delay factor (:class:`.elo_mm.Rates`).
     """
-    n = store.n_rounds[row]
+    n, weight = store.n_rounds[row], rounds.weight[r]
     w = weight * rates.delay[n] if n < len(rates.delay) else weight
-    gamma2 = rates.c * w + rates.d * elapsed_days(time_seconds, store.last_time[row])
-    return gamma2, math.sqrt(rates.a + rates.b / w)
+    gamma2 = rates.c * w + rates.d * elapsed_days(rounds.time_seconds[r], store.last_time[row])
+    return gamma2, math.sqrt((rates.a + rates.b / w) / rounds.precision[r])
 
 
 @exact
@@ -79,7 +79,7 @@ def diffuse_rows(begin, end, r, rounds, rates, rho, store, factors, history, pri
         prefetch_records(chunk + CHUNK, min(chunk + 2 * CHUNK, end), player, mu, capacity)
         for i in range(size):
             row, at = player[chunk + i], r + (chunk + i - begin) // per_round
-            gamma2[i], prior.beta[chunk + i] = drift(row, rounds.time_seconds[at], rounds.weight[at], rates, store)
+            gamma2[i], prior.beta[chunk + i] = drift(row, at, rounds, rates, store)
             variance[i] = sigma[row] * sigma[row]
         for i in range(CHUNK):
             ratio = gamma2[i] / variance[i]

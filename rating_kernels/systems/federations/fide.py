@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from ...core.beliefs import Beliefs
 from ...core.limits import POINTS, Limits, whole
-from ...core.standings import Floats, Ints, Longs, Rounds
+from ...core.standings import Conditions, Floats, Ints, Longs, Rounds
 from ...core.system import Outcome, PerformanceLaw, Prior, System, check_limits
 from ...inference.pairwise import Period, PeriodGames, gather_games
 from ...inference.period_games import SIMULTANEOUS, rate_periods
@@ -67,7 +67,7 @@ def state(params: Fide, mu: Floats, sigma: Floats) -> dict[str, Floats]:
     return {"games": np.zeros_like(mu), "peak": mu.copy(), "birth_year": np.full_like(mu, np.nan)}
 
 
-def win_probability(params: Fide, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: Fide, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """Elo's normal curve of the whole lead, which the table rounds; a draw is half a win.
 
     The table itself has chances of 0 and 1, and its cap makes both sides of a game differ.
@@ -75,7 +75,7 @@ def win_probability(params: Fide, weight: Any, one: Prior, other: Prior) -> Floa
     return normal((_level(one.mu) - _level(other.mu)) / (math.sqrt(2.0) * _DEVIATION))
 
 
-def performance_law(params: Fide, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+def performance_law(params: Fide, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """The normal law whose differences have the curve."""
     return PerformanceLaw("normal", _level(prior.mu), np.full(len(prior.mu), _DEVIATION))
 
@@ -224,7 +224,8 @@ def _check_ratings(player: Ints, rating: Floats) -> None:
 SYSTEM = System(
     name="fide", performs=False, params=Fide, state=state, history=(POOL,),
     prior=prior, summarise=_refuse, absorb=_refuse, rate_small=rate_small, small=2, periods=True,
-    win_probability=win_probability, performance_law=performance_law, ignores=("weight", "perf_ceiling"),
+    win_probability=win_probability, performance_law=performance_law,
+    ignores=("weight", "perf_ceiling", "precision"),
     attributes=(
         ("mu", "rating", Limits("whole number", POINTS, FLOOR, HIGHEST, "both")),
         ("games", "games", Limits("whole number", "", 0, 1_000_000, "both")),

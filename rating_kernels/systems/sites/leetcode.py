@@ -114,5 +114,5 @@ SYSTEM = System(
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     summary_ratings=("mu",),
     win_probability=win_probability, performance_law=performance_law, deviations=0.0,
-    ignores=("weight", "perf_ceiling"),
+    ignores=("weight", "perf_ceiling", "precision"),
 )  # fmt: skip

@@ -44,6 +44,7 @@ from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_histor
 from ranklake.flows.evaluation.tuning.tune import tune
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Prior
+from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.rating_kernels.core.system import PerformanceLaw
 from ranklake.rating_kernels.inference.win_probability import normal_win_probability
 from ranklake.rating_kernels.metrics.calibration import CHANCE_METRICS
@@ -120,7 +121,7 @@ def pairs_by_hand(run: str, rows: list[dict[str, Any]], weight: float, participa
     priors = [Prior(*(np.array([row[name]]) for name in ("mu_prior", "sigma_prior", "mu", "n_before"))) for row in rows]
 
     def chance(i: int, j: int) -> float:
-        return float(system.beats(system.params(), weight, participants, priors[i], priors[j])[0])
+        return float(system.beats(system.params(), Conditions(weight), participants, priors[i], priors[j])[0])
 
     n, pairs = len(rows), len(rows) * (len(rows) - 1) / 2
     bits, squares, bins = slow_pairs([row["lo"] for row in rows], chance)
@@ -586,7 +587,7 @@ def test_law__of_a_team_is_that_of_its_rating_and_of_one_member(name: str, setti
     outcome = rate_rounds(system, params, system.newcomers(params, 6), rounds, Serial())
     entrants = Entrants.of(
         system, params, rounds.offsets, rounds.lo, outcome.mu_prior, outcome.sigma_prior, outcome.n_before,
-        outcome.mu - outcome.mu_prior, rounds.weight, rounds.teams,
+        outcome.mu - outcome.mu_prior, rounds.conditions, rounds.teams,
     )  # fmt: skip
     law, sigma = entrants.law, outcome.sigma_prior[0]
     assert law is not None
@@ -615,7 +616,7 @@ def test_chances__of_teams_are_those_of_their_laws(settings: dict[str, str]) -> 
     mu, sigma = rng.normal(1500.0, 300.0, rounds.n_rows), rng.uniform(300.0, 350.0, rounds.n_rows)
     entrants = Entrants.of(
         system, params, rounds.offsets, rounds.lo, mu, sigma, np.full(len(mu), 7, np.int32), np.zeros(len(mu)),
-        rounds.weight, rounds.teams,
+        rounds.conditions, rounds.teams,
     )  # fmt: skip
     found, law = entrants.pair_sums(FILTERS["experienced"]), entrants.law
     assert law is not None

@@ -23,6 +23,7 @@ from ranklake.flows.evaluation.scores import EACH_ROUND, PER_ROUND, SUMMED
 from ranklake.flows.evaluation.tuning.trials import TrialRounds, run_trial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Rounds
+from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.rating_kernels.core.system import Prior
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.datasets.tables.games import Period
@@ -80,7 +81,7 @@ def test_results__are_scored_by_the_chance_of_a_win(lake: Lake, system: str) -> 
                 continue
             first, second = (Prior(*map(np.array, ([row["mu_prior"]], [row["sigma_prior"]], [np.nan], [1])))
                              for row in (one, other))  # fmt: skip
-            chance = float(SYSTEMS[system].beats(params, game.weight, 2, first, second)[0])
+            chance = float(SYSTEMS[system].beats(params, Conditions(game.weight), 2, first, second)[0])
             score = 0.5 if one["lo"] < one["hi"] else 1.0
             draws += score == 0.5
             squares.append((score - chance) ** 2)

@@ -18,7 +18,7 @@ from ranklake.flows.preview.standings import Standings
 from ranklake.flows.results.display import Display
 from ranklake.flows.results.titles import NONE, Title, Titles
 from ranklake.rating_kernels import SYSTEMS, ConvergenceError, Prior, Rounds, System
-from ranklake.rating_kernels.core.standings import places_from_ranks
+from ranklake.rating_kernels.core.standings import Conditions, places_from_ranks
 from ranklake.rating_kernels.registry import of_contests
 
 rng = np.random.default_rng
@@ -40,8 +40,8 @@ def test_expected_places__equal_the_sums_over_all_pairs(name: str, n: int) -> No
     params, prior = system.params(), prior_of(system, n)
     one = Prior(prior.mu[None], prior.sigma[None], prior.beta[None], prior.n_before[None])
     other = Prior(*(column[:, None] for column in (prior.mu, prior.sigma, prior.beta, prior.n_before)))
-    twin = 0.5 + system.beats(params, 0.7, n, one, other).sum(axis=1)
-    model = PlaceModel(system, params, 0.7, prior)
+    twin = 0.5 + system.beats(params, Conditions(0.7), n, one, other).sum(axis=1)
+    model = PlaceModel(system, params, Conditions(0.7), prior)
     assert np.allclose(model.expected_places(), twin, rtol=0, atol=1e-6 * n)
     assert model._lattice is not None
     by_lattice = 0.5 + model._lattice.expected_losses(model._beats)
@@ -52,7 +52,7 @@ def test_expected_places__equal_the_sums_over_all_pairs(name: str, n: int) -> No
 def test_expected_places__of_equal_and_of_distant_ratings(mu: list[float]) -> None:
     system, n = SYSTEMS["elo-mmr"], len(mu)
     prior = Prior(np.array(mu), np.array([80.0, 350.0, 80.0]), np.zeros(n), np.zeros(n, dtype=np.int32))
-    model = PlaceModel(system, system.params(), 1.0, prior)
+    model = PlaceModel(system, system.params(), Conditions(), prior)
     places = model.expected_places()
     assert np.isclose(places.sum(), 6.0, rtol=1e-9)
     assert np.allclose(places, {1500.0: [2.0] * 3, 1e7: [2.0, 1.0, 3.0]}.get(max(mu), places), rtol=1e-6)
@@ -66,12 +66,12 @@ def test_chances__agree_with_drawn_rounds(name: str, n: int, allowed: float) -> 
     system = SYSTEMS[name]
     params, prior, draw, n_drawn = system.params(), prior_of(system, n, seed=n), rng(3), 10_000
     assert system.performance_law is not None
-    law = system.performance_law(params, 1.0, n, prior)
+    law = system.performance_law(params, Conditions(), n, prior)
     noise = draw.normal(size=(n_drawn, n))
     if law.shape == "logistic":
         noise = draw.logistic(size=(n_drawn, n)) * np.sqrt(3.0) / np.pi
     places = 1 + np.argsort(np.argsort(-(law.mean + law.deviation * noise), axis=1), axis=1)
-    model, everybody = PlaceModel(system, params, 1.0, prior), np.arange(n)
+    model, everybody = PlaceModel(system, params, Conditions(), prior), np.arange(n)
     for place in {1, n // 4 + 1, n // 2, n}:
         found = model.chances(everybody, np.full(n, place))
         assert np.allclose(found, (places <= place).mean(axis=0), atol=allowed)
@@ -203,7 +203,7 @@ def test_preview_round__names_the_player_whose_rating_is_no_number() -> None:
 
 def test_expected_places__are_computed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     system = SYSTEMS["elo-mmr"]
-    model = PlaceModel(system, system.params(), 1.0, prior_of(system, 20))
+    model = PlaceModel(system, system.params(), Conditions(), prior_of(system, 20))
     model._lattice, whole = None, model.expected_places()
     monkeypatch.setattr("ranklake.flows.preview.places._PAIRS", 60)
     assert np.allclose(model.expected_places(), whole, rtol=0, atol=1e-5)

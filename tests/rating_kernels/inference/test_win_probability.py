@@ -25,6 +25,7 @@ from ranklake.rating_kernels import (
     TopCoder,
     TrueSkill,
 )
+from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.rating_kernels.core.system import Prior
 from ranklake.rating_kernels.inference.win_probability import logistic_win_probability, normal
 
@@ -46,7 +47,7 @@ def win_probability(
     params: Any, one: tuple[float, float], other: tuple[float, float], weight: float = 1.0, n: int = 9
 ) -> float:
     system = next(system for system in SYSTEMS.values() if system.params is type(params))
-    return float(system.win_probability(params, weight, prior(*one, n), prior(*other)))
+    return float(system.win_probability(params, Conditions(weight), prior(*one, n), prior(*other)))
 
 
 def test_win_probability__of_glickmans_example_is_the_one_he_prints() -> None:
@@ -158,7 +159,7 @@ def test_win_probability__of_two_add_up_and_grow_with_the_rating(
     system = SYSTEMS[name]
     field = prior(np.sort(np.array(mu)), sigma)
     rows = prior(field.mu[:, None], sigma)
-    probabilities = system.win_probability(system.params(), weight, rows, field)
+    probabilities = system.win_probability(system.params(), Conditions(weight), rows, field)
     assert probabilities.shape == (len(mu), len(mu))
     assert np.allclose(probabilities + probabilities.T, 1.0, rtol=0, atol=1e-12)
     assert np.all((probabilities >= 0) & (probabilities <= 1 + 1e-14))

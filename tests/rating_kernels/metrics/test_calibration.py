@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklake.rating_kernels import SYSTEMS, Prior
+from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.rating_kernels.inference.win_probability import logistic, normal_win_probability
 from ranklake.rating_kernels.metrics.calibration import PairSums, calibration_error, score_pairs
 from ranklake.rating_kernels.metrics.metrics import keep
@@ -38,13 +39,13 @@ def scored(
     system, sizes = SYSTEMS[name], np.diff(offsets)
     params = system.params(**settings)
     if deviation is None:
-        n, each = len(lo), np.repeat(sizes, sizes)
+        each = np.repeat(sizes, sizes)
         assert system.performance_law is not None
-        deviation = system.performance_law(params, np.ones(n), each, prior).deviation
+        deviation = system.performance_law(params, Conditions(), each, prior).deviation
     rows = kept.rows
     return score_pairs(
         kept, Prior(*(column[rows] for column in prior)), np.array(deviation)[rows],
-        lambda rounds, one, other: system.beats(params, np.ones(len(rounds)), sizes[rounds], one, other),
+        lambda rounds, one, other: system.beats(params, Conditions(), sizes[rounds], one, other),
     )  # fmt: skip
 
 
@@ -63,7 +64,7 @@ def crowd(n: int, name: str = "elo-mmr", boldness: float = 1.0, tied: float = 0.
     mu, sigma = draw.normal(1500.0, 300.0, n), draw.uniform(60.0, 250.0, n)
     system, prior = SYSTEMS[name], prior_of(mu, sigma)
     assert system.performance_law is not None
-    law = system.performance_law(system.params(), np.ones(n), np.full(n, n), prior)
+    law = system.performance_law(system.params(), Conditions(), np.full(n, n), prior)
     error = draw.normal(size=n) if law.shape == "normal" else draw.logistic(0.0, math.sqrt(3.0) / math.pi, n)
     shown = law.mean + boldness * law.deviation * error
     shown = -(np.round(shown / tied) * tied if tied else shown)
@@ -123,7 +124,7 @@ def test_pairs__of_a_crowd_are_nearly_those_one_by_one(name: str, tied: float) -
     one, other = np.triu_indices(n, 1)
     first, second = (Prior(*(column[rows] for column in prior)) for rows in (one, other))
     chance = np.zeros((n, n))
-    chance[one, other] = system.beats(system.params(), np.ones(len(one)), np.full(len(one), n), first, second)
+    chance[one, other] = system.beats(system.params(), Conditions(), np.full(len(one), n), first, second)
     table = chance.tolist()
     bits, squares, bins = slow.pair_sums(lo.tolist(), lambda i, j: table[i][j])
     expected = bits, squares, slow.calibration_error(bins)

@@ -13,6 +13,7 @@ from helpers.histories import same_bits
 from helpers.laws import everybody, field
 
 from ranklake.rating_kernels import SYSTEMS, Prior, System
+from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.rating_kernels.core.system import PerformanceLaw
 from ranklake.rating_kernels.inference.win_probability import logistic_win_probability, normal_win_probability
 from ranklake.rating_kernels.metrics.rank_information import LEAST, PARTS, rank_information, rank_levels
@@ -159,11 +160,11 @@ def test_performance_law__agrees_with_the_chances_of_the_system(name: str) -> No
         params = system.params(**options)
         for weight in (1.0, 0.4):
             prior = Prior(mu, sigma, np.full(5, np.nan), np.array([0, 1, 9, 30, 200], dtype=np.int32))
-            law = system.performance_law(params, np.full(5, weight), np.full(5, 2), prior)
+            law = system.performance_law(params, Conditions(np.full(5, weight)), np.full(5, 2), prior)
             assert law.mean.shape == law.deviation.shape == (5,)
             for i in range(5):
                 one, other = (Prior(*(column[at : at + 1] for column in prior)) for at in (0, i))
-                chance = float(system.win_probability(params, weight, one, other)[0])
+                chance = float(system.win_probability(params, Conditions(weight), one, other)[0])
                 between = normal_win_probability if law.shape == "normal" else logistic_win_probability
                 drawn = float(between(law.mean[0] - law.mean[i], law.deviation[0], law.deviation[i]))
                 assert drawn == pytest.approx(chance, abs=0.012), (options, weight, i)

@@ -19,6 +19,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Codeforces, Outcome, Prior, Rounds
+from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.rating_kernels.inference.needed_rating import Convention, needed_ratings, solve_directly
 from ranklake.rating_kernels.inference.performance import without_table
 
@@ -342,4 +343,4 @@ def test_default__is_the_official_rating_in_whole_numbers(large: bool) -> None:
 
 def test_default__predicts_with_the_curve_of_the_text() -> None:
     one, other = (Prior(np.array([mu]), np.zeros(1), np.zeros(1), np.zeros(1, np.int32)) for mu in (1900.0, 1500.0))
-    assert SYSTEM.win_probability(SYSTEM.params(), 1.0, one, other).tolist() == pytest.approx([10 / 11])
+    assert SYSTEM.win_probability(SYSTEM.params(), Conditions(), one, other).tolist() == pytest.approx([10 / 11])

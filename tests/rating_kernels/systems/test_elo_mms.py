@@ -30,6 +30,7 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.experiments.properties.incentives import league, losses
 from ranklake.flows.frames.predict import predict
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloMMS, Outcome, Prior, Rounds
+from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.rating_kernels.inference.learnt_drift import LIMIT
 from ranklake.rating_kernels.inference.skewed import Law, law_of_round, noise_variance
 from ranklake.rating_kernels.inference.win_probability import normal
@@ -386,7 +387,8 @@ def test_chance__is_near_the_integral(
     chosen: dict[str, Any], participants: int, error: float, one: float, other: float
 ) -> None:
     params = SYSTEM.params(**chosen)
-    found = SYSTEM.beats(params, 1.0, participants, prior(1500.0 + GAPS, one), prior(0.0 * GAPS + 1500.0, other))
+    first, second = prior(1500.0 + GAPS, one), prior(0.0 * GAPS + 1500.0, other)
+    found = SYSTEM.beats(params, Conditions(), participants, first, second)
     expected = [integral(params, gap, math.hypot(one, other), participants) for gap in GAPS.tolist()]
     assert np.abs(found - expected).max() <= error
 
@@ -395,15 +397,16 @@ def test_chance__by_the_size_of_a_round_follows_its_noise() -> None:
     """Wide in duels by default; without this widening only the skew remains, which makes large rounds less sure."""
     one, other = prior(1700.0, 60.0), prior(1500.0, 60.0)
     for params, falls in ((SYSTEM.params(), False), (SYSTEM.params(duel=1.0), True)):
-        by_size = [float(SYSTEM.beats(params, 1.0, n, one, other)) for n in (2, 3, 10, 1000)]
+        by_size = [float(SYSTEM.beats(params, Conditions(), n, one, other)) for n in (2, 3, 10, 1000)]
         assert by_size == sorted(by_size, reverse=falls)
         assert abs(by_size[0] - by_size[-1]) > 0.03
-        assert SYSTEM.win_probability(params, 1.0, one, other) == by_size[0]
+        assert SYSTEM.win_probability(params, Conditions(), one, other) == by_size[0]
 
 
 def test_chance__is_surer_with_weight() -> None:
     params, one, other = SYSTEM.params(), prior(1700.0, 60.0), prior(1500.0, 60.0)
-    assert SYSTEM.beats(params, 4.0, 1000, one, other) > SYSTEM.beats(params, 1.0, 1000, one, other)
+    usual = SYSTEM.beats(params, Conditions(), 1000, one, other)
+    assert SYSTEM.beats(params, Conditions(4.0), 1000, one, other) > usual
 
 
 def test_predict__asks_for_a_round_of_as_many_as_there_are() -> None:

@@ -149,11 +149,11 @@ def test_sigma_star__is_the_fixed_point_for_every_weight(weight, noise, performa
 
 def test_weight__widens_gamma_and_narrows_eta_so_that_the_formula_of_the_source_holds() -> None:
     params = EloR()
-    assert spread(params, 1.0) == (250.0, pytest.approx(1904.7619047619))
+    assert spread(params, 1.0, 1.0) == (250.0, pytest.approx(1904.7619047619))
     for weight in (0.05, 0.5, 3.0, 50.0):
-        gamma, eta2 = spread(params, weight)
+        gamma, eta2 = spread(params, weight, 1.0)
         assert eta2 == pytest.approx(1 / (100.0**-2 - gamma**-2) - 100.0**2, rel=1e-9)
-        assert eta2 == pytest.approx(weight * spread(params, 1.0)[1], rel=1e-12)
+        assert eta2 == pytest.approx(weight * spread(params, 1.0, 1.0)[1], rel=1e-12)
 
 
 # --- the twin ---
@@ -252,7 +252,7 @@ def test_exact_noise__reaches_the_wanted_variance_and_keeps_the_mode(initial_bel
     sigma = np.sqrt([1 / math.fsum(tau**-2 for _, tau in one) for one in old])
     prior = noised(params, beliefs, weight)
     assert same_bits(prior.mu_prior, before)
-    assert prior.sigma_prior == pytest.approx(np.hypot(sigma, math.sqrt(spread(params, weight)[1])), rel=1e-12)
+    assert prior.sigma_prior == pytest.approx(np.hypot(sigma, math.sqrt(spread(params, weight, 1.0)[1])), rel=1e-12)
     for row, mode in enumerate(before):
         new = queue(beliefs, row)
         assert math.fsum(tau**-2 for _, tau in new) == pytest.approx(prior.sigma_prior[row] ** -2, rel=1e-12)

@@ -20,6 +20,7 @@ from ranklake.flows.execution import rounds as rounds_module
 from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Fide, Prior, Rounds
+from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.rating_kernels.systems.federations.fide import FidePeriod, rate_games
 from ranklake.rating_kernels.systems.federations.pools import first_rating
 from ranklake.rating_kernels.systems.federations.tables import expected_hundredths, performance
@@ -175,10 +176,10 @@ def test_chance__is_elos_normal_curve_and_an_unrated_player_counts_as_1800() -> 
         n = len(mu)
         return Prior(np.array(mu), np.zeros(n), np.zeros(n), np.zeros(n, np.int32))
 
-    chance = SYSTEM.win_probability(PARAMS, 1.0, prior(2000, 0, 1800, 2800), prior(1800, 1800, 0, 1800))
+    chance = SYSTEM.win_probability(PARAMS, Conditions(), prior(2000, 0, 1800, 2800), prior(1800, 1800, 0, 1800))
     assert chance == pytest.approx([0.7602499, 0.5, 0.5, 0.9997965], abs=1e-6)
     table = expected_hundredths(2700 + np.arange(0, 700), 2700) / 100
-    curve = SYSTEM.win_probability(PARAMS, 1.0, prior(*(2700.0 + np.arange(0, 700))), prior(2700.0))
+    curve = SYSTEM.win_probability(PARAMS, Conditions(), prior(*(2700.0 + np.arange(0, 700))), prior(2700.0))
     assert np.abs(table - curve).max() < 0.0085  # the table rounds it, but for some rows
 
 
