@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from .systems.cf_general import CFGeneral
     from .systems.codeforces import Codeforces
     from .systems.elo import Elo
-    from .systems.elo_games import IMPORTANCE, Games, rate_games
+    from .systems.elo_games import Games, rate_games
     from .systems.elo_mmr import EloMMR
     from .systems.elo_mms import EloMMS
     from .systems.elo_mmx import EloMMX
     from .systems.elo_r import EloR
     from .systems.elo_srm import EloSRM
     from .systems.federations.fide import Fide
+    from .systems.federations.world_football import IMPORTANCE
     from .systems.glicko import Glicko
     from .systems.glicko2 import Glicko2
     from .systems.glicko_allpairs import GlickoAllPairs
@@ -69,7 +70,7 @@ _MODULES = {
     "CFGeneral": "systems.cf_general",
     "Codeforces": "systems.codeforces",
     "Elo": "systems.elo",
-    "IMPORTANCE": "systems.elo_games",
+    "IMPORTANCE": "systems.federations.world_football",
     "Games": "systems.elo_games",
     "rate_games": "systems.elo_games",
     "EloMMR": "systems.elo_mmr",

@@ -1,4 +1,4 @@
-"""Single games of Elo in sequence, and K by the importance of a game.
+"""Single games of Elo in sequence.
 
 Source: "The Math Behind ELO". A game has exactly the same result as a round of two players. In addition the score may
 be any number from 0 to 1, and each game may have its own K.
@@ -7,8 +7,6 @@ be any number from 0 to 1, and each game may have its own K.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -18,21 +16,6 @@ from ..core.beliefs import Beliefs
 from ..core.jit import exact
 from ..core.standings import Floats
 from .elo import K_LIMITS, Elo, curve, expected_score, factor_of, move, rule, store, surplus_of
-
-IMPORTANCE: Mapping[str, float] = MappingProxyType(
-    {
-        "world cup finals": 60.0,
-        "continental finals": 50.0,  # and intercontinental ones
-        "qualifiers": 40.0,
-        "other tournaments": 30.0,
-        "friendlies": 20.0,
-    }
-)
-"""K by the importance of a match, as in the World Football Elo Ratings.
-
-The weight of a contest multiplies K: with ``k=1`` a match has ``weight=IMPORTANCE["qualifiers"]``. In a list of single
-games (:func:`rate_games`) each game can have its own ``k``.
-"""
 
 
 class Games(NamedTuple):

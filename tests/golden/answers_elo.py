@@ -12,7 +12,8 @@ from twins.elo import Twin
 from ranklake.flows.engines.serial import Serial
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds
 from ranklake.rating_kernels.systems.elo import Elo
-from ranklake.rating_kernels.systems.elo_games import IMPORTANCE, rate_games
+from ranklake.rating_kernels.systems.elo_games import rate_games
+from ranklake.rating_kernels.systems.federations.world_football import IMPORTANCE
 
 SYSTEM = SYSTEMS["elo"]
 _ELO = {"initial": "mu_init"} | {name: name for name in ("n", "k", "k_rule", "cdf", "round_digits", "round_what")}

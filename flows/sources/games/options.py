@@ -26,6 +26,7 @@ KEYS = {
     "clock": ("utctime",),
     "weight": ("weight",),
     "advantage": ("advantage",),
+    "importance": ("importance",),
     "points": ("home_score", "score1", "goals_for", "points"),
     "opponent_points": ("away_score", "score2", "goals_against", "opponent_points"),
 }
@@ -59,13 +60,14 @@ class GamesOptions:
     ``columns``: names of columns by key of :data:`KEYS`.
     ``delimiter``: of CSV files: one character, or ``tab``; None finds it from the header.
     ``advantage``: rating points by which every game favours its first player; None: those of a column, or none.
+    ``importance``: K by the name of an importance, which the games have in a column; it is stored as their weight.
     ``limits``: ``expanded`` holds for each compressed file.
     ``points_may_disagree``: whether the side with more points may have lost, as by penalties.
     ``fewer_wins``: whether fewer points are better, as in golf; the sign of all points is changed.
     ``encoding``: of texts, as Python names encodings.
     ``on_error``: ``stop`` at the first game with an invalid value, or ``skip`` such games.
-    Raises ValueError: the period, the time format or the encoding is unknown, or the advantage is out of range or
-    beside a column of advantages.
+    Raises ValueError: the period, the time format or the encoding is unknown, the advantage is out of range or beside a
+    column of advantages, or the importance is beside a column of weights, or without a table.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -78,6 +80,7 @@ class GamesOptions:
     on_error: OnError = "stop"
     points_may_disagree: bool = False
     fewer_wins: bool = False
+    importance: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         check_time_format(self.time_format)
@@ -86,6 +89,12 @@ class GamesOptions:
             raise ValueError(f"period must be one of {', '.join(PERIODS)}, got {self.period!r}")
         if self.delimiter is not None:
             object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
+        if self.importance is None and self.columns.get("importance"):
+            raise ValueError("--column importance= needs --importance, a table of names and K")
+        if self.importance is not None and self.columns.get("weight"):
+            raise ValueError(
+                "--importance makes the weights of games, and so does --column weight=; give one of the two"
+            )
         if self.advantage is None:
             return
         if not GAME_ADVANTAGE.contains(self.advantage):
@@ -108,6 +117,8 @@ class GamesOptions:
         usual = {key: next((folded[name] for name in names if name in folded), "") for key, names in KEYS.items()}
         if chosen.get("time", usual["time"]).lower() != "utcdate":
             usual["clock"] = ""
+        if self.importance is None:
+            usual["importance"] = ""
         found = {**usual, **chosen}
         winners = bool(found["winner"] and found["loser"] and not all(found[key] for key in _OF_SIDES))
         winners |= any(chosen.get(key) for key in _OF_WINNERS)
@@ -119,6 +130,7 @@ class GamesOptions:
             found[key] = ""
         points = found["points"], found["opponent_points"] = self._points(folded, winners, source)
         needed = (*(_OF_WINNERS[:2] if winners else _OF_SIDES[:2] if any(points) else _OF_SIDES), "time")
+        needed += ("importance",) if self.importance is not None else ()
         for key, column in found.items():
             if (column or key in needed) and column not in present:
                 have = ", ".join(map(quoted, present[:20]))
@@ -137,6 +149,9 @@ class GamesOptions:
                 rule = f"the columns {names} differ in the case of their letters only"
                 raise SourceError(f"{rule}; choose one with --column {key}={alike[0]}", source)
         found = {key: column for key, column in found.items() if column}
+        if "importance" in found and "weight" in found:
+            rule = f"has a column {quoted(found['weight'])}, and --importance makes the weights of games"
+            raise SourceError(f"{rule}; leave out the option, or the column with --column weight=", source)
         without = "leave out the column with --column advantage="
         if self.advantage is not None and "advantage" in found:
             rule = f"has a column advantage, and --advantage is {self.advantage:g}"
@@ -164,6 +179,12 @@ class GamesOptions:
         if not found:
             self.check_without_points(source)
         return found[0] if found else ("", "")
+
+    def check_pgn(self, source: str) -> None:
+        """Raise ``SourceError`` for options about columns that no PGN file has."""
+        self.check_without_points(source)
+        if self.importance is not None:
+            raise SourceError("--importance needs a column importance, and a PGN file has none; leave it out", source)
 
     def check_without_points(self, source: str) -> None:
         """Raise ``SourceError`` for options about points, given a file that has none."""

@@ -53,7 +53,7 @@ def read_pgn(
     Raises SourceError: a result is unknown, or a name is invalid, unless faults are skipped; names the line of the
     game.
     """
-    options.check_without_points(source.name)
+    options.check_pgn(source.name)
     read_head(source, options.encoding)  # refuses UTF-16
     lines, waiting = PgnLines(report, source.name), _Games.empty()
     for block in _blocks(source, block_bytes, options.encoding):

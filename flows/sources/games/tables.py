@@ -24,6 +24,7 @@ from ..limits import MAX_HANDLE
 from ..time_columns import as_seconds
 from .batch import LONG_NAME, OF_POINTS, SCHEMA, GamesReport, Verdicts, check_games
 from .dates import NO_DATE, clocks_of, iso_or_null
+from .importance import weights_by
 from .options import GAME_ADVANTAGE, KEYS, GamesOptions
 from .points import compare_points, read_points, scores_of
 from .scores import judge_results
@@ -96,7 +97,12 @@ def _games(
     score = _scores(columns, verdicts, source) if told or not points else scores_of(points, verdicts)
     if points:
         compare_points(points, score, options, verdicts)
-    numbers = score, time_seconds, _weights(columns, n, source)
+    if options.importance is not None:
+        weight = weights_by(options.importance, columns["importance"], verdicts)
+        verdicts.note(~np.isnan(weight), "with K by importance as weight: rate with `--system elo --set k=1`")
+    else:
+        weight = _weights(columns, n, source)
+    numbers = score, time_seconds, weight
     games = pa.Table.from_arrays([*names, *map(pa.array, numbers)], schema=SCHEMA)
     for key, values in zip(OF_POINTS, points or (), strict=False):
         games = games.append_column(key, pa.array(values))

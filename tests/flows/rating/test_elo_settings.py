@@ -13,7 +13,7 @@ from helpers.commands import Command
 
 from ranklake import rate_history
 from ranklake.flows.common.configuration.settings import build_params, find_system
-from ranklake.flows.common.configuration.tables import MAX_TABLE_BYTES
+from ranklake.flows.common.small_tables import MAX_TABLE_BYTES
 from ranklake.flows.rating.config import RunConfig
 from ranklake.rating_kernels import Elo, EloSRM
 from ranklake.rating_kernels.fields.score_curve import expected_of, shape_of

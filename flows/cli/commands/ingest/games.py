@@ -15,10 +15,14 @@ from .output import ingesting, print_files_report, print_report
 @click.command("games", short_help="Ingest one-to-one games from tables and PGN files.")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
-              "white, black, result, winner, loser, draw, time, clock, weight, advantage, points or opponent_points. "
+              "white, black, result, winner, loser, draw, time, clock, weight, advantage, importance, points or "
+              "opponent_points. "
               "Repeatable.")  # fmt: skip
 @click.option("--advantage", type=float, metavar="POINTS", help="Rating points by which every game favours white, as "
               "35; by default those of the column advantage, or none.")  # fmt: skip
+@click.option("--importance", metavar="TABLE", help="K by the importance of a game, which the column importance names: "
+              "world-football, or a CSV file with the columns importance and k. Stored as weight, for `rate --set k=1`."
+              )  # fmt: skip
 @click.option("--points-may-disagree", is_flag=True, help="Keep games whose side with more points did not win, as "
               "after penalties: they have no margin, and are counted.")  # fmt: skip
 @click.option("--fewer-wins", is_flag=True, help="Fewer points are better, as in golf; stored with the other sign.")
@@ -62,14 +66,19 @@ def ingest_games(
           --dataset chess --lake lake
       ranklake ingest games lichess_db_standard_rated_2013-01.pgn.zst \\
           --advantage 35 --dataset lichess --lake lake
+      ranklake ingest games football.csv --importance world-football \\
+          --advantage 100 --dataset football --lake lake
     """
     from ....ingestion.games import ingest_games
+    from ....sources.games.importance import find_importance
     from ....sources.games.options import GamesOptions, parse_columns
     from ....sources.games.reading import check_paths
     from ....sources.limits import Limits
 
     with usage():
         check_paths(paths)
+        if (table := choices["importance"]) is not None:
+            choices["importance"] = find_importance(table)
         columns, limits = parse_columns(choices.pop("columns")), Limits.parse(choices.pop("limits"))
         options = GamesOptions(columns=columns, limits=limits, **choices)
     with ingesting("ingesting", "games", **writing) as how:
