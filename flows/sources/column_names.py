@@ -51,7 +51,8 @@ class Columns:
 
     ``contest``, ``player`` and one of ``rank`` (lower is better), ``lo`` and ``hi`` (zero-based first and last place)
     or ``score`` (higher is better) are required; equal ranks or scores tie. ``lo`` and ``hi`` are preferred to
-    ``rank``, and both to ``score``, unless another one is named. The other columns are used if the table has them:
+    ``rank``, and both to ``score``, unless another one is named. A ``score`` is kept as points, also beside places. The
+    other columns are used if the table has them:
     ``time_seconds`` or ``time``, ``contest_name`` or ``name``, ``weight``, ``perf_ceiling``, ``url``, and ``rated``,
     whether the rating of the participant may change, ``rated_above`` and ``rated_below``, the range of ratings at entry
     that the contest rates. Upper case and blanks around a name are ignored if only one column matches. A column that is
@@ -83,10 +84,6 @@ class Columns:
     def __post_init__(self) -> None:
         changed = {key for key in KEYS if getattr(self, key) != getattr(Columns, key)}
         object.__setattr__(self, "named", self.named | changed)
-        places = next((key for key in ("rank", "lo", "hi") if self._requires(key)), None)
-        if self._requires("score") and places is not None:
-            both = f"columns {places}={getattr(self, places)} and score={self.score}"
-            raise ValueError(f"{both}: places come from one of them, name only one")
         if self.share and not self.team:
             raise ValueError(f"column share={self.share} is a share in a team; name the column of the teams, too")
 
@@ -158,7 +155,7 @@ class Columns:
     def _places(self, columns: Mapping[str, str]) -> tuple[str, ...]:
         """The keys of the columns with the places."""
         bounds = bool(self.lo and self.hi)
-        if self._requires("score"):
+        if self._requires("score") and not any(map(self._requires, ("rank", "lo", "hi"))):
             return ("score",)
         if self._requires("rank") and not (self._requires("lo") or self._requires("hi")):
             return ("rank",)
@@ -202,7 +199,7 @@ class Columns:
 
 
 KEYS = tuple(field.name for field in fields(Columns) if field.name not in ("named", "single"))
-_PLACES = ("rank", "lo", "hi", "score")
+_PLACES = ("rank", "lo", "hi")
 _OFFERED = 80  # maximum length of a column's name in an option that a message suggests
 
 

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.rating_kernels.core.limits import PERF_CEILING, TIME_SECONDS, WEIGHT
-from ranklake.rating_kernels.core.standings import StandingsError, check_places
+from ranklake.rating_kernels.core.limits import PERF_CEILING, SCORED, TIME_SECONDS, WEIGHT
+from ranklake.rating_kernels.core.standings import Floats, StandingsError, check_places
 
-from ..common.text import quoted
+from ..common.text import count, quoted
 from .base import Order, SourceError, contest_number
 from .column_names import plain_name
 from .columns import Bools, Longs, as_flags, as_names, as_numbers, is_blank
@@ -195,6 +195,34 @@ class ResultTable:
         bad = ~blank & (missing | ~PERF_CEILING.mask(values))
         self.reject_values(key, bad, f"{noun} must be {PERF_CEILING.rule}, or empty for none")
         return list(self.same(key, np.where(blank, none, values)).tolist())
+
+    def points(self, unit: Longs | None = None) -> Floats | None:
+        """The points of each row, NaN where unknown: its score, also beside places. None without any.
+
+        ``unit`` is the first row of each row's team. A score that says the place of a row may be any number, and one
+        that no setting names any text; what cannot be points is then unknown.
+        """
+        if "score" not in self.columns or not self.advises:  # sites store places only
+            return None
+        column, name = self.column("score"), plain_name(self.columns["score"])
+        gives_places = not {"rank", "lo"} & self.columns.keys()
+        named = "score" in self.options.columns.named and not gives_places
+        try:
+            values, missing = as_numbers(column, "score", self.source)
+        except SourceError:
+            if named:
+                raise
+            values, missing = np.zeros(len(column)), np.ones(len(column), np.bool_)
+        bad = ~is_blank(column) & (missing | ~SCORED.mask(values))
+        if named:
+            leave_out = "columns={'score': ''}" if self.frame else "--column score="
+            rule = f"points must be a number {SCORED.rule}, or empty if unknown"
+            self.reject_values("score", bad, rule, f"; {leave_out} leaves the column out")
+        elif bad.any():
+            self.notes.append(f"column {name}: {count(int(np.count_nonzero(bad)), 'value')} not kept as points")
+        points: Floats = np.where(bad | missing, np.nan, values) + 0.0  # no -0.0
+        points = points if unit is None else points[unit]
+        return None if np.isnan(points).all() else points
 
     def rated(self) -> Bools | None:
         """Whether each row is a rated participation; None if all are."""

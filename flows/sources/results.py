@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.rating_kernels.core.standings import OUTSIDE, RATED, Rounds, count_events
+from ranklake.rating_kernels.core.standings import OUTSIDE, RATED, Floats, Rounds, count_events
 from ranklake.storage.datasets.tables.contests import Contest
 
 from .base import Order, SourceError
@@ -59,7 +59,7 @@ def contests_from_results(
     on_count(len(results.ids))
     weights, ceilings = results.weights(), results.perf_ceilings()
     names, urls = results.texts("name"), results.texts("url")
-    rated, limits_of = results.rated(), results.rating_limits()
+    rated, limits_of, points = results.rated(), results.rating_limits(), _points(results, rows, of_rows)
     if notes is not None:
         notes += results.notes
         notes += _odd_names(players)
@@ -99,6 +99,7 @@ def contests_from_results(
                 rated=None if chosen is None or chosen.all() else chosen,
                 rated_above=limits_of[i][0],
                 rated_below=limits_of[i][1],
+                points=None if points is None else points[first:end],
             )
             fault = check_contest(contest, source, rows=rows[first:end] + 1, short_handles=short_handles)
             if fault is not None:
@@ -146,7 +147,8 @@ def rounds_from_results(
     times = np.array(results.times, dtype=np.int64)
     player = player_of[rows].astype(np.int32)
     about = times, np.array(weights), np.array(ceilings), count_events(times)
-    rounds = Rounds(offsets, player, lo, hi, *about, teams=teams)
+    points = _points(results, rows, of_rows)
+    rounds = Rounds(offsets, player, lo, hi, *about, points=np.empty(0) if points is None else points, teams=teams)
     if rated is not None:
         rounds = replace(rounds, roles=np.where(rated[rows], np.uint8(RATED), np.uint8(OUTSIDE)))
     _reject_rated(results, rounds, limits)
@@ -194,6 +196,12 @@ def _places(
     if ranks.rank is None:
         return *teams.given_places(results.int32("lo"), results.int32("hi")), teams, ranks
     return *teams.places(ranks.rank, ranks.dropped), teams, ranks
+
+
+def _points(results: ResultTable, rows: Longs, teams: Teams | None) -> Floats | None:
+    """The points of these rows; those of a team are in its first row."""
+    points = results.points(None if teams is None else teams.unit)
+    return None if points is None else points[rows]
 
 
 def _open(

@@ -6,14 +6,14 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from itertools import chain, repeat
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ranklake.rating_kernels.core.limits import SHARE
+from ranklake.rating_kernels.core.limits import SCORED, SHARE
 from ranklake.rating_kernels.core.standings import ROUND_LIMITS, StandingsError
 from ranklake.storage.datasets.tables.contests import Contest
 from ranklake.storage.datasets.tables.teams import Teams
@@ -31,8 +31,33 @@ class _Row(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False
     handle: str
     lo: int
     hi: int
-    members: list[str] | None = None
-    shares: list[float] | None = None
+    members: list[str] | float | None = None  # a number in place of one of these is the points
+    shares: list[float] | float | None = None
+    points: float | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a participant without points."""
+        return self.members is None and self.shares is None and self.points is None
+
+    def scored(self) -> ScoredRow:
+        """The row with its points, which are its last number, in their place; ValueError if something follows them."""
+        given = [self.members, self.shares, self.points]
+        at = next((i for i, value in enumerate(given) if isinstance(value, float)), 2)
+        if any(value is not None for value in given[at + 1 :]):
+            raise ValueError("points are the last of a row")
+        members, shares = (value if isinstance(value, list) else None for value in given[:2])
+        points = given[at]
+        return ScoredRow(self.handle, members, shares, points if isinstance(points, float) else math.nan)
+
+
+class ScoredRow(NamedTuple):
+    """A participant or a team, and its points, NaN if they are unknown."""
+
+    handle: str
+    members: list[str] | None
+    shares: list[float] | None
+    points: float
 
 
 class _Reference(msgspec.Struct):
@@ -53,7 +78,7 @@ class _Time(msgspec.Struct):
 
 
 class _PlainRows(msgspec.Struct):
-    standings: list[Annotated[list[Any], msgspec.Meta(min_length=3, max_length=5)]]
+    standings: list[Annotated[list[Any], msgspec.Meta(min_length=3, max_length=6)]]
 
 
 T = TypeVar("T")
@@ -73,7 +98,7 @@ def parse_reference(
     ``weight``, ``perf_ceiling``, ``unrated`` (handles of participants whose rating does not change), ``rated_above``
     and ``rated_below`` (the range of ratings at entry that the contest rates) and ``field_includes_unrated``; other
     keys are ignored, the format may grow. A team is ``[name, lo, hi, [member, ...]]`` or ``[name, lo, hi, [member,
-    ...], [share, ...]]``; places count teams.
+    ...], [share, ...]]``; places count teams. Any of these rows may end with a number: the points.
     Raises SourceError: not UTF-8, not JSON, a wrong type, invalid standings, or a limit is exceeded; names the rows.
     """
 
@@ -91,7 +116,12 @@ def parse_reference(
     for name, allowed in ROUND_LIMITS.items():
         if not allowed.contains(getattr(contest, name)):
             raise fault(f"{name} must be {allowed.rule}, got {getattr(contest, name)}")
-    rosters = None if all(row.members is None and row.shares is None for row in rows) else Rosters(rows, fault)
+    points, rosters = None, None
+    if not all(row.plain for row in rows):
+        scored = _scored(rows, fault)
+        points = _points(scored, fault)
+        if any(row.members is not None or row.shares is not None for row in scored):
+            rosters = Rosters(scored, fault)
     names = [row.handle for row in rows] if rosters is None else rosters.members
     size = len(names)
     check_participants(len(names), limits, source, contest_id, member)
@@ -126,10 +156,31 @@ def parse_reference(
         field_includes_unrated=contest.field_includes_unrated,
         rated_above=contest.rated_above,
         rated_below=contest.rated_below,
+        points=points if points is None or rosters is None else np.repeat(points, rosters.sizes),
     )
     if too_long := check_contest(read, source, member):
         raise too_long
     return read
+
+
+def _scored(rows: Sequence[_Row], fault: Callable[..., SourceError]) -> list[ScoredRow]:
+    scored = []
+    for at, row in enumerate(rows):
+        try:
+            scored.append(row.scored())
+        except ValueError as error:
+            raise fault(str(error), at) from None
+    return scored
+
+
+def _points(rows: Sequence[ScoredRow], fault: Callable[..., SourceError]) -> npt.NDArray[np.float64] | None:
+    """The points of each row, NaN where unknown; None if all are."""
+    points = np.array([row.points for row in rows]) + 0.0  # no -0.0
+    known = ~np.isnan(points)
+    bad = np.flatnonzero(known & ~SCORED.mask(points))
+    if len(bad):
+        raise fault(f"points must be {SCORED.rule}, got {points[bad[0]]:g}", int(bad[0]))
+    return points if known.any() else None
 
 
 def _count_rows(raw: bytes | bytearray, enough: int) -> int:

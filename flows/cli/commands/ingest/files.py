@@ -37,8 +37,8 @@ def ingest_files(
     score (higher is better), or lo and hi (first and last place of the tie
     group, from 0); equal ranks or scores tie. It may have time (or
     time_seconds), weight, perf_ceiling, name (or contest_name), url, rated,
-    rated_above and rated_below. Other columns are ignored; a line lists the
-    columns in use.
+    rated_above and rated_below; a score beside places is kept as points.
+    Other columns are ignored; a line lists the columns in use.
 
     \b
     Examples:

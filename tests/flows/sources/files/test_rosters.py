@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ranklake.flows.sources.base import SourceError
@@ -43,6 +44,33 @@ def test_rosters__are_rows_of_members_with_the_places_of_their_team() -> None:
         (None, "tim", 1.0, 4, 4),
     ]  # fmt: skip
     assert (len(contest), contest.n_teams) == (7, 5)
+
+
+def test_points__are_the_last_number_of_a_row() -> None:
+    contest = parse(["ada", 0, 0, 12.5], ["linus", 1, 1], ["don", 2, 2, -3])
+    assert contest.teams is None
+    assert contest.points[[0, 2]].tolist() == [12.5, -3.0]
+    assert np.isnan(contest.points[1])
+    teams = parse(["red", 0, 0, ["a", "b"], 7], ["blue", 1, 1, ["c", "d"], [1, 2], 0], ["e", 2, 2, None, None, 1])
+    assert teams.points.tolist() == [7.0, 7.0, 0.0, 0.0, 1.0]
+    assert [row[2] for row in members(teams)] == [1.0, 1.0, 1.0, 2.0, 1.0]
+    plain = parse(["ada", 0, 0], ["linus", 1, 1, None])
+    assert plain.points is None
+    assert len({parse(["ada", 0, 0, *last], ["linus", 1, 1]).content_digest for last in ([], [1], [2])}) == 3
+
+
+@pytest.mark.parametrize(
+    ("row", "rule"),
+    [
+        (["linus", 1, 1, 2e9], r"points must be within -1e\+09\.\.1e\+09 points, got 2e\+09"),
+        (["linus", 1, 1, 3, [1]], "points are the last of a row"),
+        (["red", 1, 1, ["linus"], 3, 4], "points are the last of a row"),
+        (["linus", 1, 1, "3"], "not the reference format"),
+    ],
+)
+def test_points__of_another_form_are_refused_by_row(row: list[Any], rule: str) -> None:
+    with pytest.raises(SourceError, match=f"row 1: {rule}"):
+        parse(["ada", 0, 0], row)
 
 
 def test_contest__whose_teams_have_one_member_has_no_teams_to_rate() -> None:

@@ -64,7 +64,7 @@ def test_columns_named_as_their_keys_are_used_and_the_others_listed(tmp_path: Pa
     assert (contest.time_seconds, contest.name, contest.weight) == (DAY, "Spring", 0.5)
     assert (contest.url, contest.perf_ceiling) == ("http://x", 2000.0)
     assert notes[0] == (
-        "columns used: contest, player, rank, time, weight, perf_ceiling, name, url; ignored: country, score"
+        "columns used: contest, player, rank, score, time, weight, perf_ceiling, name, url; ignored: country"
     )
     assert notes[1] == "column time: dates or times as ISO 8601, 2024-01-15 to 2024-01-15"
 
@@ -140,8 +140,51 @@ def test_rank_takes_precedence_over_score_unless_score_is_named(tmp_path: Path) 
     path = write(tmp_path, "contest,player,rank,score", "1,a,1,5", "1,b,2,7")
     assert rows(read(path)[0][0])[0][0] == "a"
     assert rows(read(path, "score=score")[0][0])[0][0] == "b"
-    with pytest.raises(ValueError, match="rank=rank and score=score: places come from one"):
-        Columns.parse(["rank=rank", "score=score"])
+    assert rows(read(path, "rank=rank", "score=score")[0][0])[0][0] == "a"
+
+
+def points(contest: Contest) -> list[float | None] | None:
+    return None if contest.points is None else [None if value != value else value for value in contest.points.tolist()]
+
+
+def test_scores_are_kept_as_points_beside_places_and_for_them(tmp_path: Path) -> None:
+    lines = "1,a,2,5,0,0", "1,b,1,-7.5,1,1", "1,c,3,,2,2", "2,a,1,,0,1", "2,b,1,,0,1"
+    path = write(tmp_path, "contest,player,rank,score,lo,hi", *lines)
+    for columns, expected in (("lo=", "hi="), [-7.5, 5.0, None]), ((), [5.0, -7.5, None]):
+        (scored, without), notes = read(path, *columns)
+        assert (points(scored), points(without)) == (expected, [None, None])
+        assert "score" in notes[0].partition("ignored")[0]
+        (plain, other), _ = read(path, *columns, "score=")
+        assert plain.points is None
+        assert (plain.content_digest == scored.content_digest, other.content_digest == without.content_digest) == (
+            False, True,
+        )  # fmt: skip
+    path = write(tmp_path, "contest,player,score", "1,a,5", "1,b,7", "1,c,5")
+    assert points(read(path)[0][0]) == [7.0, 5.0, 5.0]
+
+
+def test_scores_that_cannot_be_points_are_noted_or_refused_if_the_column_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path, "contest,player,rank,score", "1,a,1,2e9", "1,b,2,DNF", "1,c,3,4")
+    (contest,), notes = read(path)
+    assert points(contest) == [None, None, 4.0]
+    assert "column score: 2 values not kept as points" in notes
+    refused = refusal(path, "rank=rank", "score=score")
+    assert refused.startswith(
+        "results.csv, contest 1, row 1 (line 2): points must be a number within -1e+09..1e+09 points"
+    )
+    assert refused.endswith("; --column score= leaves the column out")
+    path = write(tmp_path, "contest,player,score", "1,a,2e12", "1,b,4")
+    (contest,), notes = read(path, "score=score")
+    assert (rows(contest), points(contest)) == ([("a", 0, 0), ("b", 1, 1)], [None, 4.0])
+    assert "column score: 1 value not kept as points" in notes
+    path = write(tmp_path, "contest,player,rank,score", "1,a,1,2024-01-01", "1,b,2,2024-01-02")
+    assert read(path)[0][0].points is None
+
+
+def test_points_of_a_team_are_those_of_its_first_row(tmp_path: Path) -> None:
+    path = write(tmp_path, "contest,player,team,rank,score", "1,a,x,2,3", "1,b,y,1,5", "1,c,x,2,", "1,d,,3,1")
+    (contest,), _ = read(path, "team=team")
+    assert dict(zip(contest.handles.to_pylist(), points(contest), strict=True)) == {"b": 5, "a": 3, "c": 3, "d": 1}
 
 
 def test_repeated_players_can_be_dropped(tmp_path: Path) -> None:
