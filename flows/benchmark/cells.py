@@ -84,7 +84,7 @@ def measure(history: BenchmarkHistory, candidate: Candidate, skip_share: float, 
 def _rated_by(system: System, params: Any, history: BenchmarkHistory) -> tuple[Rounds, Mask]:
     """The rounds that a system rates, and a mask of them; ``ValueError`` if it has no rule for some of them."""
     if history.periods is None:
-        check_simultaneous(system, params, "the history has contests")
+        check_simultaneous(system, params, "the history has contests, and a contest is always one period")
     else:
         _check_periods(system, params, history, history.periods)
     if not history.timed:

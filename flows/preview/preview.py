@@ -97,6 +97,8 @@ def preview_round(
         standings, beliefs = _in_range(rules.display, standings, beliefs)
     display, n, placed = rules.display, len(standings), standings.n_placed
     system, params, engine = display.system, display.params, engine or Serial()
+    if system.periods and n != 2:
+        raise ValueError(f"{system.name} rates games of two players only, and the standings have {n:,} participants")
     round = Rounds.from_columns(
         [0, n], np.arange(n), standings.lo, standings.hi, [standings.time_seconds or 0], [standings.weight],
         [standings.perf_ceiling], [event], standings.teams, precision=[standings.precision],

@@ -106,7 +106,8 @@ def checked_plan(dataset: Dataset, config: RunConfig, options: RateOptions) -> P
             )
         refuse_other(RunConfig.of(plan.run), replace(config, recorded=plan.skipping))
     if dataset.kind != GAMES_KIND:
-        check_simultaneous(find_system(config.system), config.params, f"data set {dataset.name} has contests")
+        where = f"data set {dataset.name} has contests, and a contest is always one period"
+        check_simultaneous(find_system(config.system), config.params, where)
     check_dataset_periods(config, dataset, "mu" in plan.state)
     if plan.has_teams:
         check_team_rule(find_system(config.system), f"data set {dataset.name} has contests of teams")

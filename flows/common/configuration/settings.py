@@ -44,9 +44,11 @@ def build_params(system: System, settings: Mapping[str, Any]) -> Any:
 
 
 def build_contest_params(system: System, settings: Mapping[str, Any]) -> Any:
-    """As :func:`build_params`, for contests; ``ValueError`` also if the hyperparameters are for periods of games."""
+    """As :func:`build_params`, where one contest or game is rated after the other; ``ValueError`` also if the
+    hyperparameters are for periods of games.
+    """
     params = build_params(system, settings)
-    check_simultaneous(system, params, "contests are rated here")
+    check_simultaneous(system, params, "here one contest or game is rated after the other")
     return params
 
 
@@ -57,14 +59,11 @@ def rates_simultaneously(params: Any) -> bool:
 
 def check_simultaneous(system: System, params: Any, where: str) -> None:
     """Raise ``ValueError`` if the hyperparameters of a system are for periods of games; ``where`` says what is rated
-    instead.
+    instead: contests, each of which would be one period, or one game after the other.
     """
     if rates_simultaneously(params):
         chosen = system.name if system.periods else f"games={SIMULTANEOUS}"
-        raise ValueError(
-            f"{chosen} is for the periods of a data set of games, as `ranklake rate` rates them; {where}, "
-            "and a contest is always one period"
-        )
+        raise ValueError(f"{chosen} is for the periods of a data set of games, as `ranklake rate` rates them; {where}")
 
 
 def params_to_json(params: Any, *, whole: bool = False) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def test_newcomers__all_have_a_rating_by_mu_init(copied: Lake, tmp_path: Path) -
     assert set(rows.filter(np.equal(rows.column("round_index"), 0)).column("mu_prior").to_pylist()) == {1500.0}
 
 
-def test_doors__have_the_rating_the_performance_and_the_chances(copied: Lake, invoke: Command) -> None:
+def test_doors__have_the_rating_the_performance_and_the_chances(copied: Lake, tmp_path: Path, invoke: Command) -> None:
     rate_fide(copied)
     publish(copied, "run")
     assert list(verify_published(copied, "run", [])) == []
@@ -172,6 +172,9 @@ def test_doors__have_the_rating_the_performance_and_the_chances(copied: Lake, in
     assert 0.5 < found.chance("p9", "p3") < 1.0
     with pytest.raises(ValueError, match=r"fide rates games of two rated players only; .* has 3 participants"):
         found.outcomes("p9")
+    (tmp_path / "three.csv").write_text("player,rank\np1,1\np2,2\np3,3\n", encoding="utf-8")
+    said = invoke.refuses("preview", tmp_path / "three.csv", "--run", "run", "--lake", copied.url, code=2)
+    assert "fide rates games of two players only, and the standings have 3 participants" in said
     answer = invoke("evaluate", "--run", "run", "--format", "json", "--lake", copied.url)
     assert answer.code == 0
 
@@ -242,4 +245,4 @@ def test_contests__are_refused_before_the_first_is_rated(copied: Lake, invoke: C
         rate_history(frame, "fide")
     space = ("tune", "--dataset", "league", "--system", "fide", "--space", "mu_init=1500,1600", "--lake", copied.url)
     answer = invoke(*space)
-    assert (answer.code, "fide is for the periods of a data set of games" in answer.err) == (2, True)
+    assert (answer.code, "; here one contest or game is rated after the other" in answer.err) == (2, True)
