@@ -51,6 +51,7 @@ ROWS = {  # module and function; a row imports its module alone, so that commits
     "systems-all": "systems.systems_all",
     "elo-mms": "systems.elo_mms",
     "elo-mms-ideas": "ideas.elo_mms_ideas",
+    "elo-mmr-laws": "laws.elo_mmr_laws",
     "systems-million": "million.systems_million",
     "systems-others": "systems.systems_others",
     "frames": "frames.frames",

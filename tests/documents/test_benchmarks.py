@@ -6,6 +6,7 @@ import gc
 import importlib
 import inspect
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -17,8 +18,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from helpers.data import SHARED
+from helpers.rounds import N_PLAYERS, season
 
-from ranklake.rating_kernels import Rounds
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.execution.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.rating_kernels.fields.field import accumulate
 from ranklake.rating_kernels.fields.panels import NODES, plan_panels
 
@@ -217,6 +221,43 @@ def test_run__measures_every_row_of_tiny_histories(program: Load, tmp_path: Path
     if not (lines := file.read_text().splitlines()):
         pytest.skip("the row was skipped: no data or no program")
     assert {json.loads(line)["row"] for line in lines} == {name}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("law", "system", "settings"), [(0, "elo-mmr", {"rho": math.inf}), (1, "elo-mmx", {})])
+def test_laws__rate_like_the_systems_that_have_them(program: Load, law: int, system: str, settings: Any) -> None:
+    laws, rounds, one = program("laws"), season((9, 70, 2, 90, 33, 61) * 4), SYSTEMS[system]
+    mu, n_before = np.empty(rounds.n_rows), np.empty(rounds.n_rows, np.int32)
+    laws._rate(rounds.offsets, rounds.player, rounds.lo, rounds.weight, N_PLAYERS, law, 80.0, mu, n_before)
+    params = one.params(**settings)
+    outcome = rate_rounds(one, params, one.newcomers(params, N_PLAYERS), rounds, Serial())
+    assert np.array_equal(n_before, outcome.n_before)
+    assert np.ptp(outcome.mu_prior) > 500.0
+    assert mu == pytest.approx(outcome.mu_prior, abs=0.02)
+
+
+@pytest.mark.slow
+def test_laws__are_the_slopes_of_their_distributions(program: Load) -> None:
+    """A loss has the slope of ln(1 - F), a win that of ln F, a tie that of ln f; all fall, l < d < v."""
+    laws, z, h = program("laws"), np.linspace(-2.0, 2.0, 25), 1e-5
+    below = {
+        "logistic": lambda x: 1.0 / (1.0 + math.exp(-x)),
+        "normal": lambda x: 0.5 * math.erfc(-x / math.sqrt(2.0)),
+        "gumbel": lambda x: math.exp(-math.exp(-x)),
+        "mirrored": lambda x: -math.expm1(-math.exp(x)),
+    }
+    for name, law in laws.LAWS.items():
+        loss, win, tie = np.array([laws._terms(law, x) for x in z]).T
+        assert (loss < tie).all(), name
+        assert (tie < win).all(), name
+        assert all((np.diff(one) < 0.0).all() for one in (loss, win, tie)), name
+        low, mid, high = (np.array([below[name](x + step) for x in z]) for step in (-h, 0.0, h))
+        density = (high - low) / (2 * h)
+        assert win == pytest.approx(density / mid, rel=1e-6, abs=1e-7), name
+        assert loss == pytest.approx(-density / (1.0 - mid), rel=1e-6, abs=1e-7), name
+        wider = 1e-3
+        slope = [below[name](x + wider) - 2 * below[name](x) + below[name](x - wider) for x in z]
+        assert tie == pytest.approx(np.array(slope) / wider**2 / density, rel=1e-4, abs=1e-4), name
 
 
 def test_cluster_model__a_relay_needs_no_more_time_for_each_further_worker(program: Load) -> None:
