@@ -20,11 +20,11 @@ def test_small_report__has_a_section_for_every_experiment_and_leads_to_it() -> N
     assert list(headings.values()) == [name for name in EXPERIMENTS if name != "all"]
     assert re.findall(r'<li><a href="#(part-\d+)">', TEXT) == list(headings)
     assert "_static/experiments.html" in page("experiments")
-    for name in ("robustness", "monotone", "srm", "stability", "srm-figures", "divisions", "losses", "performances"):
+    for name in headings.values():
         (section,) = re.findall(rf'<h2 id="part-\d+">{name}: .*?(?=<h2|\Z)', TEXT, re.DOTALL)
-        assert "<p>Found: " in section, name
-        assert "<table>" in section, name
-        assert section.count("<img") == 1, name
+        assert "Left out: " in section or "<p>Found: " in section, name
+        assert "Left out: " in section or "<table>" in section, name
+        assert section.count("<img") <= 1, name
 
 
 def test_small_report__is_self_contained_and_small() -> None:

@@ -19,6 +19,7 @@ from ...execution.rounds import rate_rounds
 from ...plotting.figures import SERIES, log_scale, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
 from ..data import History
+from ..findings import span
 from ..published import LIKE, NAMES, SECONDS, contenders
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
@@ -55,6 +56,9 @@ def _speed(context: ExperimentContext, history: History) -> Iterator[Part]:
     axes.set_xlabel("seconds")
     axes.legend(loc="best")
     yield Picture.of(slug, caption, figure)
+    ratios = {row[0]: row[6] for row in rows if row[6] is not None}
+    longer = f" The printed times are longer by factors {span(ratios, 1)}." if ratios else ""
+    yield f"Found: rating and scoring {history.name} takes {span({row[0]: row[4] for row in rows}, 2, ' s')}.{longer}"
 
 
 def _scaling(context: ExperimentContext) -> Iterator[Part]:
@@ -77,8 +81,14 @@ def _scaling(context: ExperimentContext) -> Iterator[Part]:
     axes.set_ylabel("seconds")
     axes.legend(loc="best", ncols=2, fontsize="small")
     yield Picture.of("scaling", "Seconds a round", figure)
-    digits = {heading: 3 for heading in columns if heading.endswith(" s")} | {"µs a player at the end": 2}
+    growth, cost = "growth from 30,000 to 300,000", "µs a player at the end"
+    digits = {heading: 3 for heading in columns if heading.endswith(" s")} | {cost: 2}
     yield Table("seconds", "Seconds a round", columns, digits)
+    factors, costs = (dict(zip(seconds, columns[heading], strict=True)) for heading in (growth, cost))
+    yield (
+        f"Found: with ten times the players the time of a round grows {span(factors, 1, ' times')}; that of a direct "
+        f"sum grows 100 times. A round of {SIZES[-1]:,} players costs {span(costs, 2, ' µs')} a player."
+    )
 
 
 def _times(context: ExperimentContext, name: str) -> list[float]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...plotting.figures import SERIES, legible, log_scale, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Table
+from ..findings import listed
 from ..published import LIKE, PRINTED_CONTESTS, REDDIT_CLAIM, SHAPES, TRUESKILL_CLAIM
 
 
@@ -51,7 +52,13 @@ def _datasets(context: ExperimentContext) -> list[Part]:
     left.legend(loc="best")
     right.set_title("players with at least this number of rounds, %")
     right.set_xlabel("rounds")
-    return [table, Picture.of("shapes", "Participants of contests, and rounds of players", figure)]
+    found = (
+        f"{history.name} has {history.n_contests:,} contests with {history.mean_participants:,.1f} participants on "
+        f"average ({'not printed' if contests is None else f'printed {contests:,} and {mean:,}'})"
+        for history, (contests, mean) in zip(histories, printed, strict=True)
+    )
+    picture = Picture.of("shapes", "Participants of contests, and rounds of players", figure)
+    return [table, picture, f"Found: {listed(found, 'no history')}."]
 
 
 EXPERIMENTS = (

@@ -16,7 +16,8 @@ from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, legible, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Table
 from ..data import History
-from .incentives import move, other_self
+from ..findings import listed
+from .incentives import TOLERANCE, move, other_self
 
 PHASES = (128 / 462, 346 / 462)  # shares of the rounds at which farming begins and ends, as in the engine
 LONG = 80  # minimum number of rounds of the player
@@ -139,7 +140,18 @@ def _report(
         panel.set_xlabel("rounds of the player")
     axes[0, 0].set_ylabel("rating points")
     axes[0, 0].legend(loc="best")
-    return [Picture.of(slug, caption, figure), Table(slug, caption, columns)]
+    above = {label: float(gain[-1]) for label, gain in zip(runs, gains, strict=True) if not gain[-1] <= TOLERANCE}
+    proved = [label for label in runs if _TARGETS[label][2] == _NEVER]
+    found = (
+        f"Found: in {history.name} the attack ends above honest play with "
+        f"{listed((f'{label} ({_points(gain)})' for label, gain in above.items()), 'no system')}. "
+        f"Where the paper proves that it cannot, {sum(label in above for label in proved)} of {len(proved)} do."
+    )
+    return [Picture.of(slug, caption, figure), Table(slug, caption, columns), found]
+
+
+def _points(gain: float) -> str:
+    return f"{gain:+,.0f} points" if gain < _BEYOND else f"more than {_BEYOND:,.0f} points: it diverges"
 
 
 EXPERIMENTS = (

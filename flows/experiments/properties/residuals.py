@@ -11,6 +11,7 @@ from ...evaluation.residuals import CLASSES, EXPERIENCED, BinSummary, breakdowns
 from ...plotting.figures import SERIES, legible, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
 from ..data import History
+from ..findings import listed
 from ..published import parse_contender
 
 _COMPARED = ("elo-mmr", "elo-mms")
@@ -44,6 +45,16 @@ def _residuals(context: ExperimentContext, history: History) -> list[Part]:
         rows = [(label, group) for label, groups in by_system.items() for group in groups]
         parts.append(Picture.of(f"{slug}-{name}", caption, _figure(name, by_system)))
         parts.append(_table(f"{slug}-{name}", caption, _AXES[name], rows))
+    found = (
+        f"{one.spread / one.predicted:.2f} of the predicted spread with {label}, and a correlation of "
+        f"{one.correlation:+.2f} with the last one"
+        for label, one in overall[1::2]
+        if one.participations
+    )
+    parts.append(
+        f"Found: in {history.name} the surprises of experienced players have "
+        f"{listed(found, 'no spread, as there are none')}."
+    )
     return parts
 
 

@@ -96,7 +96,23 @@ def later_losses(system: System, params: Any, rounds: Rounds, n_players: int, at
 def _teams(context: ExperimentContext) -> list[Part]:
     for name in dict.fromkeys(one.system for one in _ALL):
         compile_kernels(name, np.array([PLAYERS]))
-    return [_skills(context), _SECOND, _later(context)]
+    skills, later = _skills(context), _later(context)
+    return [skills, _SECOND, later, _found(skills, later)]
+
+
+def _found(skills: Table, later: Table) -> str:
+    exchanged, system, error = (skills.columns[name] for name in ("exchanged, %", "system", "error of members"))
+    errors = {(mixed, label): one for mixed, label, one in zip(exchanged, system, error, strict=True)}
+    counts: dict[bool, list[int]] = {True: [], False: []}
+    for label, count in zip(later.columns["system"], later.columns["with a later loss"], strict=True):
+        counts[label.endswith("credit=own")].append(count)
+    joint, own = (f"{sum(of)} of {TRIALS * len(of):,}" for of in (counts[False], counts[True]))
+    few, all_of = (errors[100.0 * mixed, "elo-mmr"] for mixed in (MIXING[0], MIXING[-1]))
+    return (
+        f"Found: if rosters never change, elo-mmr's ratings of members are off by {few:.0f} points, if all players "
+        f"exchange, by {all_of:.0f}. A better place lowers a later rating {joint} times with joint credit, {own} times "
+        "with own credit."
+    )
 
 
 def _skills(context: ExperimentContext) -> Table:

@@ -8,6 +8,7 @@ import math
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.commands import Command
 from helpers.data import SHARED
-from helpers.experiments import run
+from helpers.experiments import finding, run
 from helpers.folders import write_folder
 from helpers.lakes import contest, lake_of, synthetic
 from helpers.strategies import repeatable
@@ -106,12 +107,15 @@ class Page(HTMLParser):
 
 @pytest.mark.slow
 def test_teams__lose_a_later_rating_by_a_better_place_unless_credit_is_own() -> None:
-    tables = run("teams").tables
+    report = run("teams")
+    tables = report.tables
     skills, later = (list(zip(*tables[name].columns.values(), strict=True)) for name in ("skills", "later"))
     losses = {(mixing, system): count for mixing, system, _, count, *_ in later}
     assert all(count == 0 for (_, system), count in losses.items() if system.endswith("credit=own"))
     joint = {system for _, system in losses if not system.endswith("credit=own")}
     assert all(losses[0.0, system] > 5 > losses[100.0, system] for system in joint)
+    lost = sum(count for (_, system), count in losses.items() if system in joint)
+    assert f"lowers a later rating {lost} of {20 * 3 * len(joint)} times with joint credit, 0 of" in finding(report)
     errors = {(mixing, system): error for mixing, system, error, *_ in skills}
     for system in ("elo-mmr", "elo-mmx", "elo-mms"):
         assert errors[0.0, system] > 1.2 * errors[10.0, system] > errors[100.0, system]
@@ -142,7 +146,9 @@ def test_paper__has_all_printed_tables() -> None:
 
 
 def test_hindsight__has_the_scores_of_the_cavities_beside_those_of_the_past(history: History) -> None:
-    columns = run("hindsight", history).tables["hindsight"].columns
+    report = run("hindsight", history)
+    columns = report.tables["hindsight"].columns
+    assert first_gain(report.tables) in finding(report)
     assert list(columns["given contests"]) == ["before", "all others"] * 2
     for past, others in ((0, 1), (2, 3)):
         assert columns["pair inversion, %, everyone"][others] > columns["pair inversion, %, everyone"][past]
@@ -283,6 +289,9 @@ def test_farming__gains_with_topcoder_and_never_with_elo_mmr() -> None:
     assert gain["TopCoder"] > 100
     assert gain["Glicko-2, tau = 0.36"] > 10
     assert all(value < 0 for name, value in gain.items() if name.startswith("Elo-MM"))
+    at_end = dict(zip(table["system"], table["gain at the end"], strict=True))
+    assert f"TopCoder ({at_end['TopCoder']:+,.0f} points)" in finding(report)
+    assert "Where the paper proves that it cannot, 0 of 6 do." in finding(report)
 
 
 def test_farming__loses_rounds_only_in_its_phase() -> None:
@@ -356,6 +365,41 @@ def test_rate_history__rates_the_whole_history(history: History) -> None:
 
 # Reports
 
+
+def named(table: Table, heading: str, of: Callable[..., Any] = max, digits: int = 2, unit: str = " %") -> str:
+    """The first column's value with the largest or the least number below a heading, and the number."""
+    names, values = next(iter(table.columns.values())), table.columns[heading]
+    value, name = of(zip(values, names, strict=True))
+    return f"{name} ({value:,.{digits}f}{unit})"
+
+
+def first_gain(tables: Mapping[str, Table]) -> str:
+    past, others = tables["hindsight"].columns["pair inversion, %, experienced"][:2]
+    return f"changes by {others - past:+.2f} points in small (elo-mmr)"
+
+
+FOUND: dict[str, Callable[[Mapping[str, Table]], str]] = {
+    "datasets": lambda tables: (
+        f"small has 120 contests with {tables['shapes'].columns['mean participants'][0]:,.1f} participants on average "
+        "(not printed)"
+    ),
+    "accuracy": lambda tables: f"in small {named(tables['small'], 'pair inversion, %')} orders most pairs correctly",
+    "transfer": lambda tables: f"({max(tables['transfer'].columns['pair inversion, %']):.2f} %), rank deviation",
+    "calibration": lambda tables: f"{named(tables['small'], 'error, %', unit=' % error')} the furthest",
+    "inflation": lambda tables: "in small, of the systems drawn, the mean gain of a contest is from ",
+    "residuals": lambda tables: (
+        f"{tables['small'].columns['spread over predicted'][1]:.2f} of the predicted spread with elo-mmr"
+    ),
+    "hindsight": first_gain,
+    "speed": lambda tables: f"{named(tables['small'], 'together, s', min, unit=' s')} to",
+    "scaling": lambda tables: f"costs from {named(tables['seconds'], 'µs a player at the end', min, unit=' µs')}",
+    "convergence": lambda tables: (
+        f"to {named(tables['constant-pairs-ordered-correctly'], 'after 50', digits=1)}; after 5"
+    ),
+    "incentives": lambda tables: "Where it is proved that it never does, it does 0 times in 120.",
+}
+"""A part of what an experiment says that it found, by its tables."""
+
 LIGHT = ["datasets", "accuracy", "transfer", "calibration", "inflation", "srm", "stability", "residuals", "hindsight"]
 TABLES_ONLY = ["hindsight", "teams"]
 
@@ -378,6 +422,8 @@ def test_report__of_a_small_history_contains_its_numbers_and_figures(name: str, 
     for table in report.tables.values():
         assert len({len(values) for values in table.columns.values()}) == 1
         assert table.to_arrow().num_rows > 0
+    if name in FOUND:
+        assert FOUND[name](report.tables) in finding(report)
 
 
 def test_report__formats_numbers_and_escapes_names() -> None:
@@ -496,6 +542,7 @@ def test_help__does_not_import_experiments() -> None:
 def test_report__of_the_longer_experiments_has_its_figures(name: str, history: History) -> None:
     report = run(name, *([history] if find_experiment(name).data != "none" else []))
     assert len(Page(to_html(find_experiment(name), report, "")).images) == len(report.pictures) > 0
+    assert FOUND[name](report.tables) in finding(report)
 
 
 # Hyperparameters of the paper
