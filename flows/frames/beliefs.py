@@ -241,7 +241,7 @@ def _columns_of_frame(
         sigma = _number_column(given, "sigma", sigma, least=1.0 / LARGEST)
     n_rounds = _number_column(given, "n_rounds", np.zeros(len(given)), least=-1.0, whole=True)
     state = system.state(params, mu, sigma)
-    limits = {column: limits for column, _, limits in system.attributes}
+    limits = system.permitted(params)
     if "mu" in limits:
         mu = _state_column(given, "mu", np.full(len(given), float(params.mu_init)), limits["mu"])
     for name in state.keys() & set(given.columns):
@@ -262,11 +262,12 @@ def _columns_of_frame(
 
 
 def _check_complete(system: System, given: pd.DataFrame, columns: BeliefColumns) -> None:
-    """Refuse a frame of stored beliefs without all columns of the system."""
+    """Refuse a frame of stored beliefs without all columns of the system, but values of a player's own (NaN: none)."""
     rows = [name for name, column in columns.items() if not isinstance(column, Shared)]
     wanted = ["last_time_seconds" if name == "last_time" else name for name in rows]
     own = {name for name in given.columns if str(name).startswith("history_")}
-    missing = [name for name in wanted if name not in given.columns]
+    optional = {name for name in rows if isinstance(columns[name], np.ndarray) and np.isnan(columns[name]).all()}
+    missing = [name for name in wanted if name not in given.columns and name not in optional]
     if missing or own - set(wanted):
         have = ", ".join(map(str, given.columns))
         raise ValueError(

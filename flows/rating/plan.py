@@ -69,7 +69,7 @@ class Plan:
         contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
         exclude = _excluded(config, before, contest_ids)
         excluded = np.fromiter(map(exclude.__contains__, contest_ids), np.bool_, len(contest_ids))
-        state = player_state(config.system, dataset)
+        state = player_state(config.system, dataset, config.params)
         digests = round_digests(config.digest, dataset, exclude, state)
         wanted = config.to_json() | _beside(config, {} if run is None else run.config, exclude)
         if start and start >= len(digests):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 PlayerState = dict[str, npt.NDArray[np.float64]]
 
 
-def player_state(system: str, dataset: Dataset) -> PlayerState:
+def player_state(system: str, dataset: Dataset, params: Any = None) -> PlayerState:
     """A number for each player of a data set by column of the beliefs, NaN where there is none.
 
-    Empty if no player has such an attribute, or the system is unknown. ``LakeError`` names a value out of range.
+    Empty if no player has such an attribute, or the system is unknown. ``LakeError`` names a value out of range, which
+    may depend on hyperparameters.
     """
     state = PlayerState()
     if not dataset.attributes().num_rows:
@@ -34,13 +35,14 @@ def player_state(system: str, dataset: Dataset) -> PlayerState:
     if not wanted:
         return state
     recorded = player_attributes(dataset)
+    permitted = {} if params is None else SYSTEMS[system].permitted(params)
     for column, name, limits in wanted:
         rows = recorded.filter(pc.equal(recorded.column("attribute"), name))
         if rows.num_rows:
             state[column] = np.full(dataset.n_players, np.nan)
             columns = (rows.column(key).to_pylist() for key in ("player", "handle", "value"))
             for player, handle, value in zip(*columns, strict=True):
-                state[column][player] = _number(name, limits, handle, value)
+                state[column][player] = _number(name, permitted.get(column, limits), handle, value)
     return state
 
 

@@ -7,6 +7,7 @@ too, in a segment of a shared pool with room to grow. A row costs a few cache mi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
@@ -192,9 +193,11 @@ class Beliefs:
         Raises
         ------
         ValueError
-            If the column names are not those of this system.
+            If the column names are not those of this system. A value of a player's own that systems got later, NaN by
+            default, may be missing.
         """
-        expected = {*self._columns, *self.shared}
+        absent = {name for name, value in self._initial.items() if math.isnan(value) and name not in columns}
+        expected = {*self._columns, *self.shared} - absent
         parts = () if self.history is None else self.history.parts
         expected |= {f"history_{name}" for name in parts}
         if set(columns) != expected:

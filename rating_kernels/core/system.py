@@ -228,6 +228,8 @@ class System:
     attributes : tuple of (str, str, Limits)
         Columns of a newcomer's beliefs that attributes of the players of a data set replace, ``mu`` among them perhaps,
         or a player's own value of a hyperparameter (NaN: that of the run): column, attribute, and permitted values.
+    above : (params) -> dict
+        Columns of ``attributes`` whose values must exceed a hyperparameter, and its value.
     ignores : tuple of str
         The columns ``weight``, ``perf_ceiling`` and ``precision`` of rounds that no rating depends on.
     margins : str
@@ -269,6 +271,7 @@ class System:
     is_whole: Callable[[Any], bool] | None = None
     periods: bool = False
     attributes: tuple[tuple[str, str, Limits], ...] = ()
+    above: Callable[[Any], dict[str, float]] = lambda params: {}
     ignores: tuple[Literal["weight", "perf_ceiling", "precision"], ...] = ()
     margins: Literal["", "games", "pairs"] = ""
     fractional: bool = False
@@ -278,6 +281,14 @@ class System:
     def violations(self, rounds: Rounds, outcome: Outcome) -> dict[str, int]:
         """Number of violations of each invariant; empty if the system declares none."""
         return {} if self.invariants is None else self.invariants(rounds, outcome)
+
+    def permitted(self, params: Any) -> dict[str, Limits]:
+        """The permitted values of each column of ``attributes``, given hyperparameters."""
+        above = self.above(params)
+        return {
+            column: dataclasses.replace(limits, low=above[column], closed="") if column in above else limits
+            for column, _, limits in self.attributes
+        }
 
     def beats(self, params: Any, conditions: Conditions, participants: Any, one: Prior, other: Prior) -> Floats:
         """``win_probability`` in a round of so many participants, which matters to some systems only."""

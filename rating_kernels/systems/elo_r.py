@@ -44,7 +44,7 @@ SMALL = 192  # participants up to which one thread without a table is faster
 
 @dataclass(frozen=True, slots=True)
 class EloR:
-    """Hyperparameters of Elo-R.
+    """Hyperparameters of Elo-R. The attribute ``gamma`` of a player takes the place of that of the run.
 
     Attributes
     ----------
@@ -84,8 +84,9 @@ class EloR:
 
 
 def state(params: EloR, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """One normal factor and no performances."""
-    return {"normal_mu": mu, "normal_weight": sigma**-2.0, "slope": sigma**-2.0}
+    """One normal factor, no performances, and the gamma of the run."""
+    own = np.full_like(mu, np.nan)
+    return {"normal_mu": mu, "normal_weight": sigma**-2.0, "slope": sigma**-2.0, "gamma": own}
 
 
 def sigma_limit(params: EloR) -> float:
@@ -123,21 +124,21 @@ def _variance(params: EloR, conditions: Conditions) -> Any:
 
 
 def prior(params: EloR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
-    """Step 1: add noise to the participants' beliefs, in place."""
-    _, eta2 = spread(params, *round.conditions.take(0))
+    """Step 1: add noise to the participants' beliefs, in place; compute each performance's gamma."""
+    gamma, eta2 = spread(params, *round.conditions.take(0))
     failed = noise_rows(
         start, stop, round.player, round.time_seconds[0], eta2, params.drift_per_day, params.noise == "simple",
         beliefs.store, _queue(beliefs), beliefs.segments, prior,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no noise found", int(failed))
+    _gamma_rows(start, stop, 0, round.columns, beliefs.column("gamma"), params.gamma, gamma, eta2, prior.beta)
 
 
 def summarise(params: EloR, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
     """Step 2: tabulate the sum over all opponents. Half ties leave each player with a root of its own."""
-    gamma, _ = spread(params, *round.conditions.take(0))
     half = params.tie_mode == "half"
-    whole = tabulate_field(prior.mu, _omega(prior.sigma, gamma), round, SPLIT if half else FULL, map)
+    whole = tabulate_field(prior.mu, _omega(prior.sigma, prior.beta), round, SPLIT if half else FULL, map)
     return replace(whole, ranks=Ranks(*whole.ranks[:2], *_single_out(*whole.ranks[1:]))) if half else whole
 
 
@@ -153,9 +154,8 @@ def absorb(
     outcome: Outcome,
 ) -> None:  # fmt: skip
     """Step 4: append the performance, merge the oldest factors, find the mode."""
-    gamma, _ = spread(params, *round.conditions.take(0))
     failed = absorb_rows(
-        start, stop, round.player, round.time_seconds[0], gamma, params.max_len or 0,
+        start, stop, round.player, round.time_seconds[0], params.max_len or 0,
         beliefs.allocate(start, stop, round.player), prior, beliefs.store, _queue(beliefs), beliefs.segments, outcome,
     )  # fmt: skip
     if failed >= 0:
@@ -170,8 +170,9 @@ def rate_small(params: EloR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome)
     done = 0
     while done < len(rounds):
         done, needed = _rate_small(
-            done, rounds.columns, gamma, eta2, params.drift_per_day, params.noise == "simple",
-            params.tie_mode == "half", params.max_len or 0, beliefs.store, _queue(beliefs), beliefs.segments, outcome,
+            done, rounds.columns, beliefs.column("gamma"), params.gamma, gamma, eta2, params.drift_per_day,
+            params.noise == "simple", params.tie_mode == "half", params.max_len or 0, beliefs.store, _queue(beliefs),
+            beliefs.segments, outcome,
         )  # fmt: skip
         if needed < 0:
             raise ConvergenceError("no performance or no rating found")
@@ -183,11 +184,31 @@ def _queue(beliefs: Beliefs) -> QueueFactors:
 
 
 @exact
+def _gamma_rows(begin, end, r, rounds, own, usual, gamma, eta2, beta):
+    """Write the gamma of each performance in round ``r``: ``gamma``, or what a player's own makes of it.
+
+    ``usual`` is that of the run. With e = eta^2 in a round of weight 1, a player's sigma tends to the sigma* with
+    sigma*^2 = (-e + sqrt(e^2 + 4 e gamma^2)) / 2; then gamma^2 - sigma*^2 = sigma*^4 / e, which the weight divides
+    (:func:`spread`).
+    """
+    weight, precision = rounds.weight[r], rounds.precision[r]
+    for i in range(begin, end):
+        mine = own[rounds.player[i]]
+        if math.isnan(mine) or mine == usual:
+            beta[i] = gamma
+        elif eta2 > 0.0:
+            limit = 2.0 * mine * mine / (1.0 + math.sqrt(1.0 + 4.0 * mine * mine * weight / eta2))
+            beta[i] = math.sqrt((limit + limit * limit / eta2) / precision)
+        else:
+            beta[i] = mine / math.sqrt(weight * precision)
+
+
+@exact
 def _omega(sigma, gamma):
     """2 / delta, where delta^2 = sigma^2 + gamma^2: the inverse scale of a performance around ``mu``."""
     omega = np.empty(len(sigma))
     for i in range(len(sigma)):
-        omega[i] = 2.0 / math.sqrt(sigma[i] * sigma[i] + gamma * gamma)
+        omega[i] = 2.0 / math.sqrt(sigma[i] * sigma[i] + gamma[i] * gamma[i])
     return omega
 
 
@@ -207,10 +228,12 @@ def _single_out(omega, first, group_above, group_below):
 
 
 @exact
-def _rate_small(r, rounds, gamma, eta2, drift, simple, half, max_len, store, queue, history, outcome):
+def _rate_small(
+    r, rounds, own, usual, gamma, eta2, drift, simple, half, max_len, store, queue, history, outcome
+):  # fmt: skip
     """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root."""
     zero, parts, no = np.int64(0), np.int64(2), np.bool_(False)
-    player, prior = rounds.player, prior_of(outcome, np.empty(0))
+    player, prior = rounds.player, prior_of(outcome, np.empty(len(rounds.player)))
     while r < len(rounds.offsets) - 1:
         i, j = rounds.offsets[r], rounds.offsets[r + 1]
         needed = places_needed(i, j, player, history, parts)
@@ -219,7 +242,8 @@ def _rate_small(r, rounds, gamma, eta2, drift, simple, half, max_len, store, que
         time = rounds.time_seconds[r]
         if noise_rows(i, j, player, time, eta2[r], drift, simple, store, queue, history, prior) >= 0:
             return r, -1
-        mu, omega = prior.mu[i:j], _omega(prior.sigma[i:j], gamma[r])
+        _gamma_rows(i, j, r, rounds, own, usual, gamma[r], eta2[r], prior.beta)
+        mu, omega = prior.mu[i:j], _omega(prior.sigma[i:j], prior.beta[i:j])
         first = group_starts(rounds.lo[i:j])
         above, below = weigh_groups(omega, first)
         low, high, middle, top_rate, _ = bracket(mu, omega, above, below, SPLIT if half else FULL)
@@ -230,7 +254,7 @@ def _rate_small(r, rounds, gamma, eta2, drift, simple, half, max_len, store, que
         if failed < 0:
             claimed = history.used[0]
             history.used[0] += needed
-            failed = absorb_rows(i, j, player, time, gamma[r], max_len, claimed, prior, store, queue, history, outcome)
+            failed = absorb_rows(i, j, player, time, max_len, claimed, prior, store, queue, history, outcome)
         if failed >= 0:
             return r, -1
         r += 1
@@ -242,4 +266,5 @@ SYSTEM = System(
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law,
     history=("perf", "inverse_tau"), deviations=2.0, skips_all_tied=True,
+    attributes=(("gamma", "gamma", positive(POINTS)["limits"]),), above=lambda params: {"gamma": params.sigma_star},
 )  # fmt: skip

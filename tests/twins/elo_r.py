@@ -47,8 +47,9 @@ class Twin:
     """The rating system and its state. Parameters as in the specification, ratings in points.
 
     A contest of weight w has the gamma that widens gamma^2 - sigma*^2 by 1/w, so that its noise eta^2 is w times the
-    usual one and sigma* stays the fixed point. ``initial_state`` maps players to ``{"factors": [[mu, tau], ...]}`` or
-    to ``{"mu", "sig"}``, either with ``"n"`` rounds behind them, at no known time.
+    usual one and sigma* stays the fixed point. ``gammas`` are those of single players, whose noise eta^2 is the same.
+    ``initial_state`` maps players to ``{"factors": [[mu, tau], ...]}`` or to ``{"mu", "sig"}``, either with ``"n"``
+    rounds behind them, at no known time.
     """
 
     gamma: float = 250.0
@@ -59,6 +60,7 @@ class Twin:
     mu_init: float = 1500.0
     sigma_init: float = 350.0
     drift_per_day: float = 0.0
+    gammas: Mapping[str, float] = field(default_factory=dict)
     initial_state: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -88,8 +90,10 @@ class Twin:
     ) -> list[Outcome]:
         """One contest, from places: noise for all participants, solve for performances, update all."""
         kappas = self._noise_all([name for name, _, _ in standings], weight, time)
-        gamma = self.contest_gamma(weight)
-        field_ = [(p.r, math.hypot(p.sigma, gamma)) for p in (self.players[name] for name, _, _ in standings)]
+        field_ = [
+            (self.players[name].r, math.hypot(self.players[name].sigma, self.contest_gamma(weight, name)))
+            for name, _, _ in standings
+        ]
         shown = [(name, self._performance(field_, i, lo, hi)) for i, (name, lo, hi) in enumerate(standings)]
         return self._update_all(shown, kappas, weight, perf_ceiling)
 
@@ -104,9 +108,13 @@ class Twin:
         kappas = self._noise_all([name for name, _ in performances], weight, time)
         return self._update_all(performances, kappas, weight, perf_ceiling)
 
-    def contest_gamma(self, weight: float) -> float:
-        """What a performance in a contest of this weight may be off the skill."""
-        return math.sqrt(self.sigma_star**2 + (self.gamma**2 - self.sigma_star**2) / weight)
+    def contest_gamma(self, weight: float, name: str) -> float:
+        """What a performance of a player in a contest of this weight may be off the skill."""
+        gamma, star2 = self.gamma, self.sigma_star**2
+        if name in self.gammas:
+            gamma, eta2 = self.gammas[name], self.sigma_star**4 / (self.gamma**2 - self.sigma_star**2)
+            star2 = (math.sqrt(eta2**2 + 4 * eta2 * gamma**2) - eta2) / 2
+        return math.sqrt(star2 + (gamma**2 - star2) / weight)
 
     # --- 1: noise ---
 
@@ -175,7 +183,7 @@ class Twin:
             performance = min(p, perf_ceiling)
             if self.max_len is not None and len(player.queue) >= self.max_len:
                 player.queue[:2] = [_merge(player.queue[0], player.queue[1], player.r)]
-            player.queue.append((performance, self.contest_gamma(weight)))
+            player.queue.append((performance, self.contest_gamma(weight, name)))
             player.r, player.sigma = _mode(player.queue), _sigma(player.queue)
             player.n += 1
             outcomes.append(

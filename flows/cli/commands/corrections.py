@@ -74,7 +74,7 @@ def attributes(file: str, dataset: str, lake: LakeAddress) -> None:
 
     FILE is CSV, Parquet or a Delta table and replaces all attributes recorded before. Every other column is an
     attribute; an empty cell is none. `leaderboard --where` and `--by` read them, and some
-    systems: fide a player's first rating, games, peak and birth_year, elo a player's own k.
+    systems: fide a player's first rating, games, peak and birth_year, elo a player's own k, elo-r the gamma.
     """
     from ...ingestion.attributes import record_attributes
 

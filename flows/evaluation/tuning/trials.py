@@ -66,8 +66,12 @@ class TrialRounds:
         return scores.mean(metric, slice(first_round, None))
 
     def newcomers(self, system: System, params: Any) -> Beliefs:
-        """A store of the players before their first round."""
+        """A store of the players before their first round; ``ValueError`` if hyperparameters exclude a player's own."""
         beliefs = system.newcomers(params, self.n_players)
+        for name, limits in system.permitted(params).items():
+            own = self.state.get(name, np.empty(0))
+            if len(wrong := own[~np.isnan(own) & ~limits.mask(own)]):
+                raise ValueError(f"{name} of a player must be {limits.rule}, got {wrong[0]:g}")
         if self.state:
             beliefs.restore(with_state(beliefs.columns(), self.state))
         return beliefs

@@ -37,9 +37,9 @@ class QueueFactors(NamedTuple):
 
 @exact
 def absorb_rows(
-    begin, end, player, time_seconds, gamma, max_len, claimed, prior, store, queue, history, outcome
+    begin, end, player, time_seconds, max_len, claimed, prior, store, queue, history, outcome
 ):  # fmt: skip
-    """Append performances of width ``gamma`` to the beliefs of rows ``player[begin:end]``.
+    """Append performances of widths ``prior.beta`` to the beliefs of rows ``player[begin:end]``.
 
     ``claimed`` is the first pool place allocated for these rows (:func:`.beliefs.places_needed`). ``max_len`` is the
     maximum number of factors including the normal one, or 0: then a factor is merged when its pull equals that of a
@@ -49,14 +49,13 @@ def absorb_rows(
     """
     normal_mu, normal_weight, slope = queue
     start, length, capacity, pool, _ = history
-    y = 1.0 / gamma
     for i in range(begin, end):
         ahead = player[min(i + _AHEAD, end - 1)]
         for k in range(start[ahead], start[ahead] + length[ahead] + 1, LINE):
             prefetch(pool, k)
             prefetch(pool, k + capacity[ahead])
         row = player[i]
-        before, shown = prior.mu[i], outcome.perf[i]
+        before, shown, y = prior.mu[i], outcome.perf[i], 1.0 / prior.beta[i]
         if length[row] == capacity[row]:
             claimed = grow(row, claimed, history, 2)
         precision = 1.0 / (prior.sigma[i] * prior.sigma[i])

@@ -1,4 +1,4 @@
-"""Hyperparameters of single players: K of Elo from the table of players, at every door."""
+"""Hyperparameters of single players: K of Elo and gamma of Elo-R from the table of players, at every door."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from helpers.lakes import copy_of, lake_of, often, rate_run, rated, same_tables,
 from helpers.rated_runs import problems
 
 from ranklake import rate_history
+from ranklake.flows.answers.explanations.caps import largest_changes
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.evaluation.tuning.trials import load_history, run_trial
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.rating.player_state import player_state
+from ranklake.flows.results.display import Display
+from ranklake.flows.results.rated_rounds import RatedRounds
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Dataset, Lake, LakeError
 
@@ -25,8 +28,8 @@ CONTESTS = synthetic(24, n_players=20, spice=False)
 OWN_K = {"player 1": "10", "player 2": "0", "player 3": "7.5", "player 19": "64"}
 
 
-def record(lake: Lake, folder: Path, own: dict[str, str]) -> None:
-    lines = ["handle,country,k", "player 4,NO,", *(f"{handle},FI,{k}" for handle, k in own.items())]
+def record(lake: Lake, folder: Path, own: dict[str, str], name: str = "k") -> None:
+    lines = [f"handle,country,{name}", "player 4,NO,", *(f"{handle},FI,{k}" for handle, k in own.items())]
     (folder / "players.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     record_attributes(lake, "games", str(folder / "players.csv"))
 
@@ -118,3 +121,51 @@ def test_beliefs__with_a_k_out_of_range_are_refused() -> None:
 
 def test_systems__name_the_attributes_that_they_read(invoke: Command) -> None:
     assert "Reads k of players, as `ranklake attributes` records them." in invoke("systems", "elo").out
+
+
+OWN_GAMMA = {"player 1": "120", "player 2": "900", "player 3": "250"}
+
+
+def rate_elo_r(lake: Lake, **chosen: Any) -> Any:
+    return rate_run(lake, **({"system": "elo-r", "policy": often(segment_rows=40)} | chosen))
+
+
+def test_run__of_elo_r_gives_players_their_own_gamma(copied: Lake, tmp_path: Path) -> None:
+    record(copied, tmp_path, OWN_GAMMA, "gamma")
+    rate_elo_r(copied, run="whole")
+    known = pd.DataFrame({"mu": 1500.0, "gamma": [*map(float, OWN_GAMMA.values())]}, index=list(OWN_GAMMA))
+    shown = rate_history(results(), "elo-r", beliefs=known)
+    assert rated(copied, "whole").column("mu").to_pylist() == shown.mu.tolist()
+    assert shown.mu.tolist() != rate_history(results(), "elo-r").mu.tolist()
+    for stop in (7, 16, len(CONTESTS)):
+        assert rate_elo_r(copied, run="parts", max_rounds=stop, engine=InProcessEngine(2) if stop == 16 else None).rated
+    assert same_tables(rated(copied, "parts"), rated(copied, "whole"))
+    assert problems(copied, "parts") == []
+
+
+def test_caps__take_the_gamma_of_the_player(copied: Lake, tmp_path: Path) -> None:
+    record(copied, tmp_path, OWN_GAMMA, "gamma")
+    rate_elo_r(copied, run="own")
+    rounds = RatedRounds(copied, "own")
+    row = next(row for row in reversed(rated(copied, "own").to_pylist()) if row["player"] == "player 1")
+    row |= {"player": Dataset.open(copied, "games").handles().to_pylist().index("player 1")}
+    assert largest_changes(rounds, Display.of(rounds.run), row).largest_rise > 0.0
+
+
+@pytest.mark.parametrize("gamma", ["99.5", "100", "inf"])
+def test_own_gamma__that_sigma_star_exceeds_is_refused(copied: Lake, tmp_path: Path, gamma: str) -> None:
+    record(copied, tmp_path, {"player 5": gamma}, "gamma")
+    with pytest.raises(LakeError, match=r"gamma of player 'player 5' must be > 100 and < 1e\+10 rating points, got"):
+        rate_elo_r(copied)
+    known = pd.DataFrame({"mu": [1500.0], "gamma": [float(gamma)]}, index=["player 5"])
+    with pytest.raises(ValueError, match=r"beliefs of player 'player 5': gamma must be > 100 and"):
+        rate_history(results(), "elo-r", beliefs=known)
+
+
+def test_trials__fail_where_sigma_star_exceeds_a_gamma_of_a_player(copied: Lake, tmp_path: Path) -> None:
+    record(copied, tmp_path, OWN_GAMMA, "gamma")
+    dataset, skipping = Dataset.open(copied, "games"), Skipping.of(SYSTEMS["elo-r"])
+    history, _ = load_history(dataset, None, skipping, player_state("elo-r", dataset))
+    assert run_trial(history, "elo-r", {"sigma_star": "110"}, "pair_inversion").scores
+    failed = run_trial(history, "elo-r", {"sigma_star": "130"}, "pair_inversion")
+    assert failed.error == "gamma of a player must be > 130 and < 1e+10 rating points, got 120"

@@ -60,6 +60,12 @@ def store_of(params: EloR, players: dict[str, Player]) -> Beliefs:
     return beliefs
 
 
+def give_gammas(beliefs: Beliefs, gammas: dict[str, float]) -> None:
+    """Give players of the pool their own gamma."""
+    for name, gamma in gammas.items():
+        beliefs.state["gamma"][POOL.index(name)] = gamma
+
+
 def veteran(params: EloR, rating: float = 1000.0, rounds: int = 40) -> Beliefs:
     """Player 0 with constant performances and sigma = sigma* from the beginning."""
     beliefs = SYSTEM.newcomers(params, 2)
@@ -156,15 +162,63 @@ def test_weight__widens_gamma_and_narrows_eta_so_that_the_formula_of_the_source_
         assert eta2 == pytest.approx(weight * spread(params, 1.0, 1.0)[1], rel=1e-12)
 
 
+# --- gamma of players ---
+
+
+@pytest.mark.parametrize("noise", ["exact", "simple"])
+@pytest.mark.parametrize("gamma", [250.0, 150.0, 600.0])
+def test_own_gamma__has_its_own_limit_of_sigma(gamma: float, noise: str) -> None:
+    """sigma*^2 = (-eta^2 + sqrt(eta^4 + 4 eta^2 gamma^2)) / 2, whatever the weights."""
+    params = EloR(noise=noise)
+    eta2 = spread(params, 1.0, 1.0)[1]
+    limit = math.sqrt((math.sqrt(eta2**2 + 4.0 * eta2 * gamma**2) - eta2) / 2.0)
+    assert (limit == pytest.approx(100.0, rel=1e-12)) == (gamma == params.gamma)
+    for weight in (1.0, 3.0):
+        beliefs = SYSTEM.newcomers(params, 2)
+        beliefs.state["gamma"][0] = gamma
+        walk(params, beliefs, [1500.0] * 100, weight)
+        assert beliefs.sigma[0] == pytest.approx(limit, rel=1e-6)
+
+
+def test_own_gammas__of_the_run_keep_all_bits_and_others_change_the_round() -> None:
+    params, found = EloR(), []
+    for own in (math.nan, 250.0, 180.0):
+        beliefs = SYSTEM.newcomers(params, 400)
+        beliefs.state["gamma"][::3] = own
+        found.append(rate_rounds(SYSTEM, params, beliefs, season(), Serial()))
+    usual, equal, other = found
+    assert same_bits(usual, equal)
+    assert np.all(other.sigma[season().player % 3 == 0] < usual.sigma[season().player % 3 == 0])
+    assert not np.array_equal(other.perf, usual.perf)
+
+
+def test_beliefs__of_before_have_no_own_gammas() -> None:
+    params, round = EloR(), ladder(1, 2, 1)
+    beliefs = SYSTEM.newcomers(params, 4)
+    _rate(SYSTEM, params, beliefs, round)
+    columns = beliefs.columns()
+    del columns["gamma"]
+    restored = SYSTEM.newcomers(params, 0)
+    restored.restore(columns)
+    assert np.isnan(restored.state["gamma"]).all()
+    assert same_bits(_rate(SYSTEM, params, restored, round), _rate(SYSTEM, params, beliefs, round))
+    del columns["slope"]
+    with pytest.raises(ValueError, match="stored beliefs have columns"):
+        restored.restore(columns)
+
+
 # --- the twin ---
 
 
-@given(histories(max_rounds=4), populations(max_performances=3), elo_r_params(), st.booleans())
+@given(histories(max_rounds=4), populations(max_performances=3), elo_r_params(), st.booleans(), st.data())
 @repeatable(60)
-def test_history__agrees_with_the_twin(contests, initial_beliefs, chosen, large) -> None:
+def test_history__agrees_with_the_twin(contests, initial_beliefs, chosen, large, data) -> None:
     """``large``: by the four steps of a large round and its table."""
     twin, params = twin_of(initial_beliefs, chosen), SYSTEM.params(**chosen)
     beliefs = store_of(params, twin.players)
+    own = st.dictionaries(st.sampled_from(POOL), st.floats(params.sigma_star + 1.0, 900.0), max_size=3)
+    twin.gammas = data.draw(own)
+    give_gammas(beliefs, twin.gammas)
     for contest in contests:
         round = to_rounds([contest])
         rate = four_steps if large else _rate
@@ -325,7 +379,7 @@ def test_idle_year__adds_its_drift_and_none_before_the_first_round_or_back_in_ti
     params = EloR(drift_per_day=7.0)
     beliefs = SYSTEM.newcomers(params, 2)
     one = Rounds.from_columns([0, 2], [0, 1], [0, 1], [0, 1], [10**9])
-    _, eta2 = spread(params, 1.0)
+    _, eta2 = spread(params, 1.0, 1.0)
     first = _rate(SYSTEM, params, beliefs, one)
     assert first.sigma_prior == pytest.approx([math.sqrt(350.0**2 + eta2)] * 2, rel=1e-12)
     for days, counted in ((365, 365), (-4000, 0)):
@@ -442,9 +496,12 @@ def season() -> Rounds:
 @pytest.mark.parametrize("params", CHOICES, ids=["default", "simple-full", "bounded"])
 def test_engines__agree_to_the_bit_about_long_queues(params: EloR) -> None:
     expected = SYSTEM.newcomers(params, 400)
+    expected.state["gamma"][:50] = np.linspace(130.0, 600.0, 50)
+    start = expected.columns()
     whole = rate_rounds(SYSTEM, params, expected, season(), Serial())
     for make in (lambda: Serial(7), lambda: Threads(2), lambda: Threads(3, 11)):
         beliefs = SYSTEM.newcomers(params, 400)
+        beliefs.restore(start)
         with make() as engine:
             assert same_bits(rate_rounds(SYSTEM, params, beliefs, season(), engine), whole)
         assert same_bits(beliefs, expected)
@@ -481,5 +538,5 @@ def test_scratch__is_apart_from_everything() -> None:
 
 def test_belief__is_a_normal_factor_and_a_queue() -> None:
     beliefs = SYSTEM.newcomers(EloR(), 2)
-    assert set(beliefs.state) == {"normal_mu", "normal_weight", "slope"}
+    assert set(beliefs.state) == {"normal_mu", "normal_weight", "slope", "gamma"}
     assert queue(beliefs, 1) == [(1500.0, pytest.approx(350.0))]
