@@ -53,6 +53,7 @@ FAMILIES = {
         # even it out. That moves the root by 1e-10 points.
         cancels={"elo_mmr-gap-full": 1e-9, "elo_mmr-gap-split": 1e-9},
     ),
+    "elo_mmr_ties": Family(answers_elo_mmr.package, answers_elo_mmr.twin),
     "elo_mmr_teams": Family(answers_teams.package, answers_teams.twin),
     "elo_mms_teams": Family(answers_teams.package, answers_teams.mms_twin),
     **{name: Family(answers_teams.sums_package, answers_teams.sums_twin) for name in answers_teams.SUMS},
