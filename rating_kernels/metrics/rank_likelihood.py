@@ -1,6 +1,6 @@
 """Rank likelihood: the logarithm of the chance that a player's performance lies between those above and below.
 
-Source: Ebtekar, "An Elo-R rating system", section 6, names the likelihood of the results as the measure of a model.
+Source: "Elo-R Competition Rating System" (2015, revised 2020), section 6, suggests the likelihood of the results.
 With f_i and F_i the prior law of participant i's performance, by the system's own model,
 
     l_i = ln integral f_i(p) prod_above (1 - F_j(p)) prod_below F_j(p) prod_tied sqrt(F_j(p) (1 - F_j(p))) dp
@@ -34,8 +34,8 @@ from ..fields.panels import extremes
 from .metrics import Kept
 
 DIRECT = 6  # participants up to which sums term by term are faster than nodes
-NODES = 1 << 14  # maximum number of nodes, unless that is less than
-A_PARTICIPANT = 16  # times the number of participants: above that, sums term by term are faster
+NODES = 1 << 14  # maximum number of nodes of a round
+A_PARTICIPANT = 16  # nodes for each participant from which on sums term by term are faster
 
 _STEP = 0.4  # distance of nodes, of the smallest scale: the error of a value is below 5e-8
 _TOLERANCE = 1e-10  # of a scale: Newton's next error is far below rounding
