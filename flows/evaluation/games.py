@@ -1,6 +1,7 @@
 """Games of a run: their weights and advantages, from its data set, and scores of their predicted results.
 
-The expected score of the first player is the probability of a win, to which a draw counts half. Sources: Glickman,
+The expected score of the first player is the probability of a win, to which a draw counts half; a score between these
+is compared with it as it is. Sources: Glickman,
 "Parameter estimation in large dynamic paired comparison experiments", for the cross-entropy (a binomial deviance);
 Brier, "Verification of forecasts expressed in terms of probability", for the squared error.
 """
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.rating_kernels.core.standings import Conditions, Floats, Ints, Longs
+from ranklake.rating_kernels.core.system import Prior
 from ranklake.storage import LakeError
 
 from ..common.adapters import HALVES
@@ -23,6 +25,7 @@ from ..results.rated_rounds import RatedRounds
 from .entrants import Entrants
 from .scores import RoundScores
 
+_LEAST_CHANCE = 1e-15  # of a result, that its logarithm is finite
 LEAST_BEFORE = {"everyone": 1, "experienced": 5}
 """Games that both players have played before, at least, by the name of the filter."""
 
@@ -39,17 +42,19 @@ class GameFacts:
         ids, known = pa.array(rounds.chain.contest_ids, pa.string()), self._dataset.contests.column("contest_id")
         self._places = pc.index_in(ids, value_set=known.combine_chunks())  # in the data set, of each round
 
-    def of(self, start: int, stop: int, offsets: Longs, player: Ints) -> tuple[Conditions, Floats]:
-        """Conditions of the games of rounds ``start`` to ``stop - 1``, and the advantage of each player in them.
+    def of(self, start: int, stop: int, offsets: Longs, player: Ints) -> tuple[Conditions, Floats, Floats]:
+        """Conditions of the games of rounds ``start`` to ``stop - 1``, the advantage of each player in them, and the
+        score of each winner, NaN where it follows from the places.
 
         ``offsets``, ``player``: the rows of these rounds in the run, two a game; a round without rows was excluded.
         Raises LakeError: the data set has other games now.
         """
         weight, precision, ahead = np.ones(n := len(player) // 2), np.ones(n), np.zeros(n)
+        score = np.full(n, np.nan)
         numbers = np.arange(start, stop)[np.diff(offsets) > 0]
         rounds = {self._places[number].as_py(): number - start for number in numbers.tolist()}
         if not rounds:
-            return Conditions(weight, precision), np.zeros(len(player))
+            return Conditions(weight, precision), np.zeros(len(player)), score
         with self._lock:  # the files that a data set caches are shared
             for part in self._dataset.standings(min(rounds), max(rounds) + 1):
                 assert part.games is not None, "a data set of games"
@@ -65,7 +70,9 @@ class GameFacts:
                         if self._without and part.games.advantage[a // 2 : b // 2].any():
                             raise self._changed(part.first_contest + at)
                         ahead[first // 2 : last // 2] = part.games.advantage[a // 2 : b // 2]
-        return Conditions(weight, precision), np.outer(ahead, HALVES).ravel()
+                    if len(part.games.score):
+                        score[first // 2 : last // 2] = part.games.score[a // 2 : b // 2]
+        return Conditions(weight, precision), np.outer(ahead, HALVES).ravel(), score
 
     def _changed(self, place: int) -> LakeError:
         period, name = self._dataset.contests.column("contest_id")[place].as_py(), self._dataset.name
@@ -75,12 +82,13 @@ class GameFacts:
         )
 
 
-def score_games(entrants: Entrants, scores: dict[str, RoundScores], results: Longs) -> Floats:
+def score_games(entrants: Entrants, scores: dict[str, RoundScores], results: Longs, score: Floats) -> Floats:
     """Sums over the games of each period, for each filter of :data:`LEAST_BEFORE`.
 
     ``entrants``: two rows a game, the winner first.
     ``scores``: the scores of the periods, with the metrics of chances.
     ``results``: as for :func:`.scores.score_rounds`.
+    ``score``: of each winner, NaN where it follows from the places.
     Returns float64[p, filters, 4]: games, draws, squared errors of the expected score, and cross-entropy in bits.
     """
     draw, period = entrants.lo[1::2] == 0, np.repeat(np.arange(len(results) - 1), np.diff(results))
@@ -92,7 +100,26 @@ def score_games(entrants: Entrants, scores: dict[str, RoundScores], results: Lon
         draws = np.bincount(period[draw & (fewer >= least)], minlength=len(sums))
         games, squares, bits = (0.5 * column for column in (pairs.weight, pairs.squared_error, pairs.cross_entropy))
         sums[:, at] = np.stack([games, draws, squares, bits], axis=-1)  # a game has the weight of two participations
+    between = np.flatnonzero(score % 0.5 > 0)
+    if len(between):
+        more = _beyond_wins(entrants, between, score[between])
+        for at, least in enumerate(LEAST_BEFORE.values()):
+            told = fewer[between] >= least
+            for number, column in enumerate(more, 2):
+                sums[:, at, number] += np.bincount(period[between[told]], column[told], len(sums))
     return sums
+
+
+def _beyond_wins(entrants: Entrants, games: Longs, score: Floats) -> tuple[Floats, Floats]:
+    """The squared errors and cross-entropies of scores between a draw and a win, less those of wins."""
+    assert entrants.chances is not None, "a system"
+    rows = 2 * games[:, None] + np.arange(2)
+    one, other = (
+        Prior(entrants.mu[side], entrants.sigma[side], np.full(len(side), np.nan), entrants.n_before[side])
+        for side in rows.T
+    )
+    chance = np.clip(entrants.chances(games, one, other), _LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
+    return (score - chance) ** 2 - (1.0 - chance) ** 2, (1.0 - score) * (np.log2(chance) - np.log2(1.0 - chance))
 
 
 def summary(sums: Floats) -> dict[str, dict[str, Any]]:

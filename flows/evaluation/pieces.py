@@ -74,17 +74,17 @@ class PieceScorer:
         table = pa.concat_tables([part.replace_schema_metadata() for _, part in read])
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         self._check(table, offsets, begin)
-        conditions, results, advantage = self._conditions.take(rounds), None, None
+        conditions, results, advantage, given = self._conditions.take(rounds), None, None, np.empty(0)
         if self._games is not None:
             results = offsets // 2  # the first game of each period
             player = table.column("player").to_numpy()
-            conditions, advantage = self._games.of(rounds.start, rounds.stop, offsets, player)
+            conditions, advantage, given = self._games.of(rounds.start, rounds.stop, offsets, player)
             offsets = np.arange(0, offsets[-1] + 1, 2)
         entrants = self._entrants(table, offsets, conditions, rounds, advantage)
         n_players = np.diff(entrants.offsets) if results is None else np.where(sizes > 0, 2, 0)
         errors = self._rank_errors(entrants, self.division[rounds], results)
         scores = entrants.scores(scale=self._scale, results=results)
-        games = None if results is None else score_games(entrants, scores, results)
+        games = None if results is None else score_games(entrants, scores, results, given)
         return Piece(n_players, scores, errors, games)
 
     def _check(self, table: pa.Table, offsets: Longs, begin: int) -> None:

@@ -9,15 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels import SYSTEMS, System
 from ranklake.storage import Dataset, Run
+from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.lake.remedies import damaged
 
 from ..common.configuration.settings import build_params, check_times, find_system, params_to_json, recorded_settings
 from ..common.skipping import Skipping
+from ..common.text import quoted
+from ..common.times import spelled
 from ..execution.periods import GivenPeriods, Remedies, check_periods
+from ..execution.rounds import check_score_rule
 from ..results.level_shifts import STEADY
 from ..results.titles import TitlesChoice
 from .chain import NUMERICS, config_digest
@@ -130,6 +135,24 @@ def check_dataset_periods(config: RunConfig, dataset: Dataset, some_rated: bool)
         f"data set {dataset.name}", ends, lambda at: str(names[at]), some_rated, _first_ahead(dataset), _REMEDIES
     )
     check_periods(system, config.params.mu_init, given)
+
+
+def check_dataset_scores(system: System, dataset: Dataset) -> None:
+    """Refuse a data set of games with a score that is no win, draw or loss, unless the system rates any score; names
+    the first one.
+    """
+    if system.fractional or dataset.kind != GAMES_KIND:
+        return
+    for at in np.flatnonzero(dataset.contests.column("fractional").fill_null(False).to_numpy()).tolist():
+        for part in dataset.standings(at, at + 1):  # a correction may have removed the game
+            assert part.games is not None
+            found = np.flatnonzero(part.games.score % 0.5)
+            if len(found):
+                names = dataset.handles().take(pa.array(part.player[2 * found[0] : 2 * found[0] + 2])).to_pylist()
+                score, period = part.games.score[found[0]], dataset.contests.column("contest_id")[at].as_py()
+                who, when = " against ".join(map(quoted, names)), spelled(int(part.games.time_seconds[found[0]]))
+                where = f"data set {dataset.name}, period {period}: game {found[0] + 1}, of {who} at {when}"
+                check_score_rule(system, f"{where}, has the score {score:.15g}")
 
 
 def _first_ahead(dataset: Dataset) -> int | None:

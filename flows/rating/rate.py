@@ -27,7 +27,7 @@ from ..execution.rounds import check_team_rule
 from .chain import NUMERICS
 from .commits import commit_policy
 from .commits.commit_policy import CommitPolicy
-from .config import RunConfig, check_dataset_periods, check_dataset_times, check_level_times
+from .config import RunConfig, check_dataset_periods, check_dataset_scores, check_dataset_times, check_level_times
 from .plan import Plan
 from .plan_runner import PlanRunner
 from .report import Progress, RateReport
@@ -111,6 +111,7 @@ def checked_plan(dataset: Dataset, config: RunConfig, options: RateOptions) -> P
     check_dataset_periods(config, dataset, "mu" in plan.state)
     if plan.has_teams:
         check_team_rule(find_system(config.system), f"data set {dataset.name} has contests of teams")
+    check_dataset_scores(find_system(config.system), dataset)
     if plan.run is None or plan.run.config.get("params") != plan.config["params"]:  # older runs go on
         check_dataset_times(dataset, type(config.params), chosen_of(config.params))
     check_level_times(dataset, config.level)

@@ -110,6 +110,12 @@ CONTESTS = pa.schema(
             "rating points",
             nullable=True,
         ),
+        _field(
+            "fractional",
+            pa.bool_(),
+            "whether a game of the period had a score besides 1, 0.5 and 0 in the source; null is false",
+            nullable=True,
+        ),
     ]
 )
 
@@ -220,7 +226,7 @@ ENTRY = pa.schema(
 
 # Columns of later releases: a file without a value in them lacks them, and its bytes are those of earlier releases.
 OPTIONAL = {
-    "contests": ("n_teams", "field_includes_unrated", "rated_above", "rated_below"),
+    "contests": ("n_teams", "field_includes_unrated", "rated_above", "rated_below", "fractional"),
     "standings": ("team", "share", "rated", "points"),
     "games": ("weight", "advantage", "points", "opponent_points"),
     "rounds": ("rated",),

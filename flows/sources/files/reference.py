@@ -46,7 +46,8 @@ class _Row(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False
         at = next((i for i, value in enumerate(given) if isinstance(value, float)), 2)
         if any(value is not None for value in given[at + 1 :]):
             raise ValueError("points are the last of a row")
-        members, shares = (value if isinstance(value, list) else None for value in given[:2])
+        members = self.members if isinstance(self.members, list) else None
+        shares = self.shares if isinstance(self.shares, list) else None
         points = given[at]
         return ScoredRow(self.handle, members, shares, points if isinstance(points, float) else math.nan)
 

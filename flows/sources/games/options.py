@@ -64,6 +64,7 @@ class GamesOptions:
     ``limits``: ``expanded`` holds for each compressed file.
     ``points_may_disagree``: whether the side with more points may have lost, as by penalties.
     ``fewer_wins``: whether fewer points are better, as in golf; the sign of all points is changed.
+    ``fractional``: whether a result may be any score from 0 to 1.
     ``encoding``: of texts, as Python names encodings.
     ``on_error``: ``stop`` at the first game with an invalid value, or ``skip`` such games.
     Raises ValueError: the period, the time format or the encoding is unknown, the advantage is out of range or beside a
@@ -80,6 +81,7 @@ class GamesOptions:
     on_error: OnError = "stop"
     points_may_disagree: bool = False
     fewer_wins: bool = False
+    fractional: bool = False
     importance: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:

@@ -5,7 +5,6 @@ A forfeit is no game: FIDE's regulations do not rate it (Rating Regulations, 5.1
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -29,11 +28,15 @@ _NO_RESULT = ("", "?", "-", "--", "??", "?-?", "nan", "none", "null", "n/a", "\\
 # Signs say who did not come; 0-0 is a forfeit of both, and with half a point the arbiter took points away.
 _FORFEIT = re.compile(r"[+-][/-]?[+-]|-/-|---|\+--|--\+|(?=.*f)[01]f{0,2}-[01]\(?f{0,2}\)?|w/?o|0-0|1/2-0|0-1/2")
 _RULE = "a result must be 1-0, 0-1, 1/2-1/2, or the score 1, 0.5 or 0 of the first player"
-_BETWEEN = f"{_RULE}; only a win, a draw and a loss are rated, so round the scores between them"
+_BETWEEN = f"{_RULE}; --fractional takes the scores between them, which some systems rate"
+_FRACTIONAL_RULE = "a result must be a number from 0 to 1, 1-0, 0-1 or 1/2-1/2"
 
 
-def judge_results(column: pa.ChunkedArray, verdicts: Verdicts) -> Floats:
-    """Score of the first player of each game; NaN where the verdicts have no result."""
+def judge_results(column: pa.ChunkedArray, verdicts: Verdicts, fractional: bool = False) -> Floats:
+    """Score of the first player of each game; NaN where the verdicts have no result.
+
+    ``fractional``: whether scores between a win, a draw and a loss are results.
+    """
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     encoded = encoded.unify_dictionaries().combine_chunks() if encoded.num_chunks else encoded.combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):
@@ -45,16 +48,19 @@ def judge_results(column: pa.ChunkedArray, verdicts: Verdicts) -> Floats:
     refused = 0
     for code in used:
         read = _score(values[code])
+        between = _between(values[code]) if read is None else None
+        if fractional and between is not None:
+            read = between
         if isinstance(read, float):
             scores[code] = read
         elif isinstance(read, str):
             verdicts.leave_out(codes == code, read)
         elif refused < MOST_REASONS:
-            rule = _BETWEEN if _is_between(values[code]) else _RULE
+            rule = _FRACTIONAL_RULE if fractional else _RULE if between is None else _BETWEEN
             verdicts.refuse(codes == code, f"{rule}, got {quoted(str(values[code]))}")
             refused += 1
     found: Floats = scores[codes]
-    verdicts.refuse(np.isnan(found), _RULE)
+    verdicts.refuse(np.isnan(found), _FRACTIONAL_RULE if fractional else _RULE)
     return found
 
 
@@ -77,8 +83,10 @@ def _score(value: Any) -> float | str | None:
     return f"decided by forfeit, {quoted(value)}" if _FORFEIT.fullmatch(plain) else None
 
 
-def _is_between(value: Any) -> bool:
+def _between(value: Any) -> float | None:
+    """A number between 0 and 1; None for anything else."""
     try:
-        return math.isfinite(score := float(str(value).replace(",", "."))) and 0 < score < 1
+        score = float(str(value).replace(",", "."))
     except ValueError:
-        return False
+        return None
+    return score if 0.0 < score < 1.0 else None

@@ -94,7 +94,7 @@ def _games(
     names = [_names(columns[key], source) for key in keys]
     points = read_points(columns, options, verdicts, source) if "points" in columns else None
     told = {"result", "winner"} & columns.keys()
-    score = _scores(columns, verdicts, source) if told or not points else scores_of(points, verdicts)
+    score = _scores(columns, options, verdicts, source) if told or not points else scores_of(points, verdicts)
     if points:
         compare_points(points, score, options, verdicts)
     if options.importance is not None:
@@ -132,9 +132,9 @@ def _names(column: pa.ChunkedArray, source: str) -> pa.ChunkedArray:
     return column.cast(pa.string())
 
 
-def _scores(columns: Mapping[str, pa.ChunkedArray], verdicts: Verdicts, source: str) -> Floats:
+def _scores(columns: Mapping[str, pa.ChunkedArray], options: GamesOptions, verdicts: Verdicts, source: str) -> Floats:
     if "winner" not in columns:
-        return judge_results(columns["result"], verdicts)
+        return judge_results(columns["result"], verdicts, options.fractional)
     if "draw" not in columns:
         return np.ones(len(columns["winner"]))
     flags, bad = as_flags(columns["draw"], "draw", source)

@@ -33,6 +33,7 @@ class Row(msgspec.Struct, gc=False):  # a million rows would slow down every ful
     field_includes_unrated: bool | None = None
     rated_above: float | None = None
     rated_below: float | None = None
+    fractional: bool | None = None
 
     @classmethod
     def of(cls, contest: Contest, digest: str) -> Row:

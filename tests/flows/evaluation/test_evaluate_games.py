@@ -68,6 +68,31 @@ def test_scores__of_periods_are_sums_over_games(lake: Lake, system: str, skipped
     assert np.allclose(found.errors, np.add.reduceat(expected.errors, bounds[:-1]), rtol=1e-12)
 
 
+def test_scores_between_a_draw_and_a_win__are_compared_as_they_are(tmp_path: Path) -> None:
+    lake, games = Lake.open(tmp_path / "lake", create=True), [
+        game._replace(score=(game.time_seconds % 65) / 64, weight=1.0) for game in GAMES
+    ]  # fmt: skip
+    ingest_periods(lake, as_periods(games))
+    rule = (
+        "game 1, of 'p.*' against 'p.*' at .*, has the score .*, and elo-mmr rates wins, draws and losses only; elo, "
+    )
+    with pytest.raises(ValueError, match=f"data set league, period period-1000: {rule}"):
+        rate_run(lake, run="refused", dataset="league", system="elo-mmr", policy=OFTEN)
+    assert Run.names(lake) == []
+    rate_run(lake, run="fractional", dataset="league", system="elo", policy=OFTEN)
+    rows, params = Run.open(lake, "fractional").read_rounds().to_pylist(), SYSTEMS["elo"].params()
+    squares, bits = [], []
+    for game, one, other in zip(games, rows[::2], rows[1::2], strict=True):
+        score = max(game.score, 1.0 - game.score)
+        chance = 1.0 / (1.0 + 10.0 ** ((other["mu_prior"] - one["mu_prior"]) / params.n))
+        if min(one["n_before"], other["n_before"]) >= LEAST_BEFORE["everyone"]:
+            squares.append((score - chance) ** 2)
+            bits.append(-score * math.log2(chance) - (1.0 - score) * math.log2(1.0 - chance))
+    found = evaluate(lake, "fractional").to_json()["games"]["everyone"]
+    assert found["squared_error"] == pytest.approx(np.mean(squares), rel=1e-9)
+    assert found["cross_entropy"] == pytest.approx(np.mean(bits), rel=1e-9)
+
+
 @pytest.mark.parametrize("system", NAMES)
 def test_results__are_scored_by_the_chance_of_a_win(lake: Lake, system: str) -> None:
     report = evaluate(lake, f"{system}-periods").to_json()

@@ -23,6 +23,8 @@ from .output import ingesting, print_files_report, print_report
 @click.option("--importance", metavar="TABLE", help="K by the importance of a game, which the column importance names: "
               "world-football, or a CSV file with the columns importance and k. Stored as weight, for `rate --set k=1`."
               )  # fmt: skip
+@click.option("--fractional", is_flag=True, help="A result may be any score from 0 to 1, as 0.75; only elo, glicko and "
+              "glicko2 rate such games.")  # fmt: skip
 @click.option("--points-may-disagree", is_flag=True, help="Keep games whose side with more points did not win, as "
               "after penalties: they have no margin, and are counted.")  # fmt: skip
 @click.option("--fewer-wins", is_flag=True, help="Fewer points are better, as in golf; stored with the other sign.")

@@ -25,14 +25,14 @@ NO_RESULT = ["", " ", "?", "-", "nan", "None", "\\N", "--", None]
 UNKNOWN = ["2-0", "1-1", "10", "7", "-1", "x", "1-", "0.25", "1/0", "a b", "ff", "½-1", "1-½", "11-0", "1-00"]
 
 
-def judged(values: list[object], **how: object) -> tuple[list[float], GamesReport]:
+def judged(values: list[object], fractional: bool = False, **how: object) -> tuple[list[float], GamesReport]:
     report = GamesReport()
 
     def error(rule: str, row: int) -> SourceError:
         return SourceError(rule, "f", rows=[row])
 
     verdicts = Verdicts(len(values), report, error, **how)  # type: ignore[arg-type]
-    scores = judge_results(pa.chunked_array([pa.array(values)]), verdicts)
+    scores = judge_results(pa.chunked_array([pa.array(values)]), verdicts, fractional)
     empty = [pa.nulls(len(values), field.type) for field in SCHEMA]
     verdicts.close(pa.Table.from_arrays(empty, schema=SCHEMA))
     return scores.tolist(), report
@@ -62,7 +62,7 @@ def test_results__of_unknown_meaning_are_refused_by_row(value: object) -> None:
     rest = ["1-0", value] if isinstance(value, str) else [1, value]
     with pytest.raises(SourceError, match=r"f, row 1: a result must be 1-0, .* got ") as raised:
         judged(rest)
-    assert ("round the scores" in str(raised.value)) == (value in ("0.25", 0.25))
+    assert ("--fractional takes the scores" in str(raised.value)) == (value in ("0.25", 0.25))
     assert judged(rest, on_error="skip")[1].n_left_out == 1
 
 
@@ -91,3 +91,12 @@ def test_report__names_some_reasons_and_counts_the_others_together(monkeypatch: 
         "left out: 2 games, of kind 0 (first: row 0)",
         "left out: 1 game, of kind 1 (first: row 1)",
     ]
+
+
+def test_fractions__are_results_where_they_are_asked_for() -> None:
+    texts = ["0.75", "0,1", "1-0", "1/2-1/2", "1", "*"]
+    assert judged(texts, fractional=True)[0][:5] == [0.75, 0.1, 1.0, 0.5, 1.0]
+    assert judged([0.75, 0.0, 1e-9], fractional=True)[0] == [0.75, 0.0, 1e-9]
+    for value in ("1.5", "-0.25", "x", "2-1"):
+        with pytest.raises(SourceError, match="a result must be a number from 0 to 1, 1-0, 0-1 or 1/2-1/2, got"):
+            judged([value], fractional=True)

@@ -80,7 +80,7 @@ def test_draws__are_flags_and_blank_is_none(tmp_path: Path, draw: str) -> None:
         ("a,b\n", {}, "needs a column for white; it has 'a', 'b'; .*winners and losers with --column winner="),
         (HEAD + "ann,bob,1-0,01/02/1970\n", {}, "--time-format"),
         (HEAD + "ann,bob,1-0,1970-01-11\nann,bob,1-0,soon\n", {}, r"row 2 \(line 3\): a time must be"),
-        (HEAD + "ann,bob,0.75,1970-01-11\n", {}, "only a win, a draw and a loss are rated, so round the scores bet"),
+        (HEAD + "ann,bob,0.75,1970-01-11\n", {}, "--fractional takes the scores between them, which some systems rate"),
         ((HEAD + "Jörg,bob,1-0,1970-01-11\n").encode("utf-16"), {}, "UTF-16, not UTF-8; --encoding utf-16 reads it"),
         ((HEAD + "Jörg,bob,1-0,1970-01-11\n").encode("latin-1"), {}, "column 'white' is not UTF-8; name its"),
         ((HEAD + "Jörg,bob,1-0,1970-01-11\n").encode("latin-1"), {"encoding": "ascii"}, "text is not ascii: byte 0xf6"),
