@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +18,7 @@ from ranklake.flows.experiments.data import History
 from ranklake.flows.experiments.papers import convergence
 from ranklake.flows.experiments.papers.constants import Constants, Trials, least, lowest
 from ranklake.flows.experiments.papers.srm import score_history
-from ranklake.flows.experiments.papers.srm_figures import rank_performance, relative_performance
+from ranklake.flows.experiments.papers.srm_figures import _CONSTANTS, curve, rank_performance, relative_performance
 from ranklake.rating_kernels import Rounds
 from ranklake.rating_kernels.systems.elo_srm import PRESETS
 
@@ -28,16 +29,27 @@ def history_of(rounds: Rounds, n_players: int) -> History:
     return History("made", n, rounds.n_rows / n, rounds, np.arange(n), [""] * n, handles)
 
 
-def school(seed: int, n_players: int = 700, n_rounds: int = 260, size: int = 60) -> History:
-    """Players who arrive over time, each stronger than the ones before at their start, and learn from every round."""
+def school(
+    seed: int,
+    n_players: int = 700,
+    n_rounds: int = 260,
+    size: int = 60,
+    growth: float = 1.2,
+    learnt: float = 250.0,
+    pace: float = 15.0,
+    spread: float = 280.0,
+) -> History:
+    """Players who arrive over time, each stronger by ``growth`` than those a round before at their start, and learn
+    ``learnt`` points, two thirds of them in ``pace`` rounds.
+    """
     rng = np.random.default_rng(seed)
     arrival = np.sort(rng.integers(0, n_rounds - 20, n_players))
     arrival[:80] = 0
-    start, played = rng.normal(1200.0, 280.0, n_players) + 1.2 * arrival, np.zeros(n_players)
+    start, played = rng.normal(1200.0, spread, n_players) + growth * arrival, np.zeros(n_players)
     orders = []
     for r in range(n_rounds):
         field = rng.permutation(np.flatnonzero((arrival <= r) & (arrival > r - 120)))[:size]
-        skill = start[field] + 250.0 * (1.0 - np.exp(-played[field] / 15.0))
+        skill = start[field] + learnt * (1.0 - np.exp(-played[field] / pace))
         orders.append(field[np.argsort(-(skill + rng.normal(0.0, 250.0, len(field))))])
         played[field] += 1
     sizes = [len(order) for order in orders]
@@ -74,6 +86,19 @@ def test_trials__prefer_a_growing_initial_rating_where_newcomers_become_stronger
     (still, error), (growing, less) = (trials.best(constants._replace(n=n), "k", "b") for n in (0.0, 100.0))
     assert less < error - 5e-4
     assert growing.b > still.b + 10.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["B", "N"])
+def test_curves__of_bonus_and_growth_have_minima_inside_their_grids(name: str) -> None:
+    """Where players learn for long, and newcomers become a little stronger; the other constants are tested above."""
+    trials = Trials(school(2, 260, 120, 40, growth=0.1, learnt=400.0, pace=40.0, spread=200.0))
+    (constant,) = (one for one in _CONSTANTS if one.name == name)
+    with ThreadPoolExecutor(2) as pool:
+        found = curve(trials, constant, pool)
+    best, error = lowest(constant.grid, [error for _, error in found])
+    assert constant.grid[0] < best < constant.grid[-1]
+    assert error < min(found[0][1], found[-1][1])
 
 
 @pytest.mark.parametrize("preset", ["initial", "W", "Elo2"])
