@@ -27,7 +27,7 @@ from .histories import BenchmarkHistory, simultaneous
 from .measures import sums_of
 
 _REMEDIES = Remedies(
-    "give newcomers one, as mu_init=1500",
+    "a benchmark reads no attributes of players: give newcomers one, as mu_init=1500",
     "give a data set of games with a longer --period",
     "leave the column of advantages out",
 )

@@ -145,7 +145,7 @@ def test_fide__needs_games_and_players_with_a_rating(files: Path) -> None:
         assert [rows_of(report, name)[label]["status"] for label in systems] == ["not possible", last]
     reason = rows_of(report, "chess")["fide"]["reason"]
     said = "fide rates games against rated players, and no player of history chess has a rating"
-    assert reason == f"{said}; give newcomers one, as mu_init=1500"
+    assert reason == f"{said}; a benchmark reads no attributes of players: give newcomers one, as mu_init=1500"
 
 
 def test_fide__is_not_possible_for_periods_of_hours_or_games_with_advantages(tmp_path: Path) -> None:
