@@ -111,8 +111,8 @@ def rate_history(
         A key of ``ranklake.SYSTEMS``; default: that of ``beliefs``, else ``elo-mmr``. ``hyperparameters`` are its
         parameters, by default those of ``beliefs``.
     preset
-        ``dmoj`` or ``codechef``: a system with hyperparameters, under those that are given. For ``elo-srm`` its
-        hyperparameter of this name.
+        ``dmoj``, ``codechef`` or ``sonas``: a system with hyperparameters, under those that are given. For ``elo-srm``
+        its hyperparameter of this name.
     columns
         What the frame calls its columns, by key: ``contest, player, rank, score, lo, hi, time, weight, perf_ceiling,
         rated, rated_above, rated_below, team, share``, as ``--column`` of the command, or ``winner, loser, draw`` of a

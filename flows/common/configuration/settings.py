@@ -222,7 +222,7 @@ def check_first_times(params: Any, where: str) -> None:
     check_times(type(params), params_to_json(params, whole=True), where)
 
 
-PresetName = Literal["dmoj", "codechef"]
+PresetName = Literal["dmoj", "codechef", "sonas"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +266,12 @@ PRESETS: dict[str, Preset] = {
             "codechef", "elo-mmr", "the set-up for CodeChef of the authors of Elo-MMR", "Ebtekar and Liu's engine",
             {"rho": 0.1, "tie_mode": "split", "weight_limit": 0.2, "sig_limit": 80.0, "noob_delay": (0.6, 0.8),
              "history_len": 50, "mu_init": 1600.0, "sigma_init": 280.0},
+            {},
+        ),
+        Preset(
+            "sonas", "elo", "Sonas's proposal for chess: a straight line, and a K of 24 for everybody",
+            "Sonas, \"The Sonas Rating Formula\" (ChessBase, 2002)",
+            {"k": 24.0, "cdf": "linear", "certain_lead": 425.0},
             {},
         ),
     )

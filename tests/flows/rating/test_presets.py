@@ -23,7 +23,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.rating.rate import rate
 from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.flows.results.display import Display
-from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels import SYSTEMS, Prior
 from ranklake.rating_kernels.systems.elo_srm import PRESETS as ROWS
 from ranklake.storage import DamagedError, Lake, Run
 
@@ -61,6 +61,19 @@ def test_dmoj__displays_one_deviation_below_mu_and_at_least_1() -> None:
     sigma = system.sigma_limit(display.params) + 200.0
     shown = display.rating(np.array([1500.0, 100.0]), np.full(2, sigma), np.ones(2, np.int32))
     assert shown.tolist() == pytest.approx([1300.0, 1.0])
+
+
+def test_sonas__has_85_points_for_each_tenth_of_the_score() -> None:
+    sonas = PRESETS["sonas"]
+    params = build_params(SYSTEMS[sonas.system], sonas.settings)
+    leads = np.array([-425.0, -170.0, 0.0, 85.0, 340.0, 425.0, 800.0])
+    one, other = (Prior(mu, *3 * [np.zeros(7)]) for mu in (1500.0 + leads, np.full(7, 1500.0)))
+    found = SYSTEMS["elo"].win_probability(params, 1.0, one, other)
+    assert found == pytest.approx([0.0, 0.3, 0.5, 0.6, 0.9, 1.0, 1.0], abs=1e-15)
+    frame = pd.DataFrame({"contest": [1, 1], "player": ["a", "b"], "rank": [1, 2]})
+    assert rate_history(frame, preset="sonas").mu.tolist() == [1512.0, 1488.0]
+    with pytest.raises(ValueError, match="n goes with cdf logistic and normal, not with linear"):
+        rate_history(frame, preset="sonas", n=400)
 
 
 def dmoj_contests(n_contests: int, n_players: int, most: int) -> list[tuple[list[tuple[str, int, int]], float]]:
@@ -115,7 +128,7 @@ def test_preset__is_changed_by_settings_and_refused_with_another_system() -> Non
     assert (system, settings["rho"], settings["noob_delay"]) == ("elo-mmr", 1.0, (0.6, 0.8))
     with pytest.raises(ValueError, match="preset codechef is one of elo-mmr, not of elo"):
         choose_preset("codechef", "elo", {})
-    with pytest.raises(ValueError, match="preset must be one of dmoj, codechef, got 'dmo'; did you mean dmoj"):
+    with pytest.raises(ValueError, match="preset must be one of dmoj, codechef, sonas, got 'dmo'; did you mean dmoj"):
         find_preset("dmo")
 
 
