@@ -21,6 +21,7 @@ from ..common.skipping import Skipping
 from ..engines.threads import Threads
 from ..execution.rater import BeliefColumns, select_beliefs
 from ..frames.run_state import RunState
+from ..rating.player_state import newcomers_with_state, with_state
 from ..results.display import Display
 from ..results.titles import TitlesChoice, titles_of
 from .preview import Preview, Rules, preview_next
@@ -79,9 +80,16 @@ class RunPreview:
             handles = handles.take(pa.array(players))
         state = RunState.read(run, dataset, players)
         rules = Rules(display, titles_of(run, dataset, display.params.mu_init, titles), Skipping.from_json(run.config))
-        known = handles.slice(0, len(state.columns["mu"]))
+        known, columns = handles.slice(0, len(state.columns["mu"])), state.columns
+        new, given = newcomers_with_state(display.system.name, dataset, display.params)
+        if given:  # beliefs about players whom the run has not met
+            rows = np.append(np.arange(len(known)), np.full(len(new), _NONE))
+            of_known = np.full(len(known), np.nan)
+            own = {name: np.concatenate([of_known, values]) for name, values in given.items()}
+            columns = with_state(select_beliefs(display.system, display.params, columns, rows), own)
+            known = pa.concat_arrays([known, new])
         latest = int(state.ends.max())
-        return cls(run_name, rules, known, state.columns, aliases, names, state.n_events, state.last_time, latest)
+        return cls(run_name, rules, known, columns, aliases, names, state.n_events, state.last_time, latest)
 
     def preview(self, standings: Standings, engine: Threads | None = None) -> Preview:
         """The contest as the next one of the run. A pure function, safe in several threads.

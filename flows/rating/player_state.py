@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Dataset, LakeError
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 PlayerState = dict[str, npt.NDArray[np.float64]]
 
 
-def player_state(system: str, dataset: Dataset, params: Any = None) -> PlayerState:
-    """A number for each player of a data set by column of the beliefs, NaN where there is none.
+def player_state(
+    system: str, dataset: Dataset, params: Any = None, handles: pa.StringArray | None = None
+) -> PlayerState:
+    """A number for each player of a data set, or of ``handles``, by column of the beliefs, NaN where there is none.
 
     Empty if no player has such an attribute, or the system is unknown. ``LakeError`` names a value out of range, which
     may depend on hyperparameters.
@@ -34,16 +37,23 @@ def player_state(system: str, dataset: Dataset, params: Any = None) -> PlayerSta
     wanted = SYSTEMS[system].attributes if system in SYSTEMS else ()
     if not wanted:
         return state
-    recorded = player_attributes(dataset)
+    recorded = player_attributes(dataset, handles)
     permitted = {} if params is None else SYSTEMS[system].permitted(params)
     for column, name, limits in wanted:
         rows = recorded.filter(pc.equal(recorded.column("attribute"), name))
         if rows.num_rows:
-            state[column] = np.full(dataset.n_players, np.nan)
+            state[column] = np.full(dataset.n_players if handles is None else len(handles), np.nan)
             columns = (rows.column(key).to_pylist() for key in ("player", "handle", "value"))
             for player, handle, value in zip(*columns, strict=True):
                 state[column][player] = _number(name, permitted.get(column, limits), handle, value)
     return state
+
+
+def newcomers_with_state(system: str, dataset: Dataset, params: Any) -> tuple[pa.StringArray, PlayerState]:
+    """The names of which a data set has attributes but no contest yet, and their state."""
+    names = pc.unique(dataset.attributes().column("handle"))
+    names = names.filter(pc.invert(pc.is_in(names, dataset.handles())))
+    return names, player_state(system, dataset, params, names)
 
 
 def with_state(columns: BeliefColumns, state: PlayerState) -> BeliefColumns:

@@ -13,10 +13,11 @@ from ranklake.storage.lake.schemas import OF_ATTRIBUTES
 COUNTRY = "country"  # the attribute that pages show beside the name
 
 
-def player_attributes(dataset: Dataset) -> pa.Table:
+def player_attributes(dataset: Dataset, handles: pa.StringArray | None = None) -> pa.Table:
     """The attributes of the players of a data set; handles without a player are left out.
 
     An attribute recorded under an old name is the player's, unless one is recorded under the current name.
+    ``handles``: the players in order, in place of those of the data set.
 
     Returns columns as in ``OF_ATTRIBUTES["attributes"]``, in order of attribute and player.
     """
@@ -25,7 +26,7 @@ def player_attributes(dataset: Dataset) -> pa.Table:
     handle = rows.column("handle")
     at = pc.index_in(handle, value_set=pa.array(renamed.keys(), pa.string()))
     current = pc.coalesce(pa.array(renamed.values(), pa.string()).take(at), handle)
-    player = pc.index_in(current, value_set=dataset.handles())
+    player = pc.index_in(current, value_set=dataset.handles() if handles is None else handles)
     columns = [player, current, rows.column("attribute"), rows.column("value")]
     table = pa.table(columns, schema=OF_ATTRIBUTES["attributes"])
     own = pc.is_null(at).to_numpy()

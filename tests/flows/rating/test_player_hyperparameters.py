@@ -6,11 +6,12 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from helpers.commands import Command
 from helpers.in_process_engine import InProcessEngine
-from helpers.lakes import copy_of, lake_of, often, rate_run, rated, same_tables, synthetic
+from helpers.lakes import contest, copy_of, ingest, lake_of, often, rate_run, rated, same_tables, synthetic
 from helpers.rated_runs import problems
 
 from ranklake import rate_history
@@ -18,6 +19,8 @@ from ranklake.flows.answers.explanations.caps import largest_changes
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.evaluation.tuning.trials import load_history, run_trial
 from ranklake.flows.ingestion.attributes import record_attributes
+from ranklake.flows.preview.run_preview import RunPreview
+from ranklake.flows.preview.standings import Standings
 from ranklake.flows.rating.player_state import player_state
 from ranklake.flows.results.display import Display
 from ranklake.flows.results.rated_rounds import RatedRounds
@@ -103,6 +106,21 @@ def test_trials__take_the_k_of_players(copied: Lake) -> None:
     assert sorted(k for k in beliefs.state["k"].tolist() if not math.isnan(k)) == sorted(map(float, OWN_K.values()))
     scores = [run_trial(one, "elo", {"k": "40"}, "pair_inversion").scores for one in (with_k, without)]
     assert scores[0] != scores[1]
+
+
+def test_preview__takes_the_k_of_players_whom_the_run_has_not_met(copied: Lake, tmp_path: Path) -> None:
+    record(copied, tmp_path, OWN_K | {"new": "11"})
+    rate_elo(copied)
+    standings = Standings.of(["player 1", "new", "other"], np.array([0, 1, 2]), np.array([0, 1, 2]), time_seconds=None)
+    found = RunPreview.open(copied, "run").preview(standings).table()
+    among = RunPreview.open(copied, "run", among=["player 1", "new", "other"])
+    assert among.preview(standings).table().equals(found)
+    ingest(copied, [contest("next", "player 1", "new", "other", time_seconds=CONTESTS[-1].time_seconds)])
+    rate_elo(copied)
+    last = rated(copied).slice(sum(map(len, CONTESTS)))
+    assert found.column("mu").to_pylist() == last.column("mu").to_pylist()
+    change = dict(zip(*(found.column(name).to_pylist() for name in ("handle", "change")), strict=True))
+    assert abs(change["new"]) < 11
 
 
 @pytest.mark.parametrize("k", ["-1", "nan", "many", "1e11"])
