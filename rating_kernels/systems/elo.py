@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -188,6 +189,7 @@ def _check_curve(params: Elo) -> None:
             object.__setattr__(params, "n", _DEFAULT_N)
     if params.cdf_table is not None:
         check_points("cdf_table", params.cdf_table)
+        object.__setattr__(params, "cdf_table", tuple(map(float, params.cdf_table)))
     if params.k_wins is not None and params.n is None:
         raise ValueError(f"k_wins counts wins that gain n points, and cdf {params.cdf} has no n; give k instead")
 
@@ -266,9 +268,12 @@ def curve(params: Elo) -> tuple[float, Shape]:
     if params.certain_lead is not None:
         return 1.0, straight(params.certain_lead)
     if params.cdf_table is not None:
-        return 1.0, shape_of(params.cdf_table)
+        return 1.0, _shape_of(params.cdf_table)
     n = params.n or _DEFAULT_N
     return (1.0 / n, SHAPE_OF_NORMAL) if params.cdf == "normal" else (math.log(10.0) / n, SHAPE_OF_LOGISTIC)
+
+
+_shape_of = lru_cache(4)(shape_of)  # of a large table: a millisecond
 
 
 class EloRule(NamedTuple):

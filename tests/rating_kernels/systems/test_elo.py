@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from twins.elo import Twin
 
 from ranklake import k_for, wins_for
+from ranklake.flows.common.configuration.settings import params_to_json
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
@@ -419,6 +420,13 @@ def test_table__of_the_logistic_curve_reproduces_elo(sizes: tuple[int, ...]) -> 
         for chosen in ({"cdf": "logistic"}, {"cdf": "table", "cdf_table": tabulated()})
     )
     assert np.abs(logistic - table).max() < 1e-6
+
+
+def test_table__of_whole_numbers_is_recorded_as_that_of_other_numbers() -> None:
+    whole, other = (Elo(cdf="table", cdf_table=(lead, 0.75, 2 * lead, 1)) for lead in (100, 100.0))
+    assert json.dumps(params_to_json(whole)) == json.dumps(params_to_json(other))
+    assert params_to_json(whole)["cdf_table"] == [100.0, 0.75, 200.0, 1.0]
+    assert "cdf_table" not in params_to_json(Elo())
 
 
 def test_games__of_a_tabulated_curve_reproduce_elo() -> None:
