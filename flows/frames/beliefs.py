@@ -203,9 +203,6 @@ def _read(beliefs: Any) -> PlayerBeliefs | pd.DataFrame | None:
             raise ValueError(f"beliefs must be {kinds}, got {described(beliefs)}") from None
     if "player" in given.columns and given.index.name != "player":
         given = given.set_index("player")
-    if "mu" not in given.columns:
-        have = ", ".join(map(str, given.columns)) or "no columns"
-        raise ValueError(f"beliefs need a column mu, got {have}")
     if not given.index.is_unique:
         raise ValueError(f"beliefs name player {given.index[given.index.duplicated()][0]!r} twice")
     return given
@@ -235,7 +232,10 @@ def _columns_of_frame(
     system: System, params: Any, given: pd.DataFrame, row: npt.NDArray[np.int64], columns: BeliefColumns
 ) -> BeliefColumns:
     """The store's columns with the beliefs of a frame in the given rows."""
-    mu = _number_column(given, "mu", np.full(len(given), np.nan), least=-np.inf)
+    have = set(given.columns)
+    if "mu" not in have and have.isdisjoint(column for column, _, _ in system.attributes):
+        raise ValueError(f"beliefs need a column mu, got {', '.join(map(str, given.columns)) or 'no columns'}")
+    mu = _number_column(given, "mu", np.full(len(given), float(params.mu_init)), least=-np.inf)
     sigma = np.full(len(given), float(params.sigma_init))
     if params.sigma_init > 0.0:  # otherwise the system has no sigma
         sigma = _number_column(given, "sigma", sigma, least=1.0 / LARGEST)

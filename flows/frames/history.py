@@ -130,7 +130,8 @@ def rate_history(
     beliefs
         Beliefs before the first contest: :class:`ranklake.Ratings`, a mapping from player to ``mu``, or a frame indexed
         by player (or with a column ``player``) with ``mu`` and optionally ``sigma``, ``n_rounds`` and the other columns
-        of the system. Ratings, or a frame from ``return_beliefs``, resume exactly. All other players are newcomers.
+        of the system; ``mu`` is not needed beside a player's own hyperparameters, as ``k`` of elo. Ratings, or a frame
+        from ``return_beliefs``, resume exactly. All other players are newcomers.
     return_beliefs
         Also return the final beliefs of all players, including players of ``beliefs`` without a contest.
     skip_uninformative

@@ -50,6 +50,7 @@ def test_history__accepts_a_k_for_each_player() -> None:
     history, beliefs = rate_history(GAMES, "elo", beliefs=known, return_beliefs=True, k=40)
     assert history.mu.tolist()[:2] == [1505.0, 1480.0]
     assert beliefs.loc["ann", ["k", "games", "peak"]].tolist() == [10.0, 2.0, beliefs.mu["ann"]]
+    assert rate_history(GAMES, "elo", beliefs=known[["k"]], k=40).equals(history)
     whole = rate_history(pd.concat([GAMES, GAMES.assign(contest=GAMES.contest + 2)]), "elo", beliefs=known, k=40)
     again = rate_history(GAMES, "elo", beliefs=beliefs, k=40)
     assert again.mu.tolist() == whole.mu.tolist()[4:]
