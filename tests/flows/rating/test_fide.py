@@ -232,6 +232,14 @@ def test_advantages__are_refused_before_the_first_period_is_rated(copied: Lake, 
         evaluate(copied, "run")
 
 
+def test_fractions__are_refused_before_the_first_period_is_rated(copied: Lake) -> None:
+    ingest_periods(copied, as_periods([*GAMES[:-1], GAMES[-1]._replace(score=0.75)], MONTH))
+    said = rf"period {PERIODS[-1].contest_id}: .* has the score 0\.75, and fide rates wins, draws and losses only"
+    with pytest.raises(ValueError, match=said):
+        rate_fide(copied)
+    assert Run.names(copied) == []
+
+
 def test_contests__are_refused_before_the_first_is_rated(copied: Lake, invoke: Command) -> None:
     ingest(copied, as_contests(GAMES), "contests")
     said = r"fide is for the periods of a data set of games, .*; data set contests has contests"
