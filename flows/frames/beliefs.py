@@ -313,7 +313,7 @@ def _state_column(
     values = pd.to_numeric(given[name], errors="coerce").to_numpy(dtype=np.float64)
     good = ~np.isnan(values)
     if limits is not None:
-        of_kind = (values % 1.0 == 0.0) | (limits.kind != "whole number")
+        of_kind = (np.floor(values) == values) | (limits.kind != "whole number")
         good = (limits.mask(values) & of_kind) | (values == default)
     wrong = np.flatnonzero(~good & given[name].notna())
     if len(wrong):
