@@ -25,6 +25,7 @@ def predict_run(
     newcomers: int = 0,
     time_seconds: int | None = None,
     weight: float = 1.0,
+    precision: float = 1.0,
     deviations: float | None = None,
 ) -> tuple[Prediction, dict[str, str]]:
     """Predict the next round of a run; also returns the rated name of the player of each handle, members included.
@@ -62,7 +63,8 @@ def predict_run(
     selected = select_beliefs(display.system, display.params, state.columns, at)
     apart = RatedRun(lake, run_name).pool_note(rows, called)
     notes = [apart] if apart else []
-    return Prediction(display, players, selected, time_seconds, state.n_events, weight, notes=notes), names
+    given = {"weight": weight, "precision": precision}
+    return Prediction(display, players, selected, time_seconds, state.n_events, **given, notes=notes), names
 
 
 def members_of(dataset: Dataset, entrant: str) -> list[str]:

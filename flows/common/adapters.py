@@ -32,7 +32,7 @@ class ContestFacts:
     """
 
     time_seconds: npt.NDArray[np.int64]
-    weight: npt.NDArray[np.float64]
+    conditions: Conditions
     perf_ceiling: npt.NDArray[np.float64]
     event: npt.NDArray[np.int64]
     field_includes_unrated: npt.NDArray[np.bool_]
@@ -50,24 +50,24 @@ class ContestFacts:
         else:
             event[counts] = count_events(time_seconds[counts])
         with_unrated = contests.column("field_includes_unrated").fill_null(False).to_numpy()
-        return cls(
-            time_seconds, _writable(contests.column("weight")), _writable(ceilings), event, with_unrated, simultaneous
-        )
+        return cls(time_seconds, conditions_of(contests), _writable(ceilings), event, with_unrated, simultaneous)
 
     def rounds(self, part: StandingsPart) -> Rounds:
         """Stored standings of consecutive contests as rounds, or their games; ingestion has checked them."""
         if part.games is not None:
             return self._games(part, part.games)
         at = slice(part.first_contest, part.first_contest + len(part))
+        weight, precision = self.conditions.take(at)
         rounds = Rounds(
             _writable(part.offsets),
             _writable(part.player),
             _writable(part.lo),
             _writable(part.hi),
             self.time_seconds[at],
-            self.weight[at],
+            weight,
             self.perf_ceiling[at],
             self.event[at],
+            precision=precision,
             points=_points(part),
             teams=None if part.teams is None else to_ragged(part.teams, part.offsets),
         )
@@ -95,13 +95,13 @@ class ContestFacts:
             advantage=np.outer(games.advantage, HALVES).ravel(),
             points=_points(part),
             score=_writable(games.score),
+            precision=_writable(games.precision) if len(games.precision) else np.ones(n),
         )
 
 
 def conditions_of(contests: pa.Table) -> Conditions:
     """Weight and precision of each contest of a table, where null is 1."""
-    weight = contests.column("weight").fill_null(1.0).to_numpy()
-    return Conditions(weight, np.ones(len(weight)))
+    return Conditions(*(_writable(contests.column(name).fill_null(1.0)) for name in Conditions._fields))
 
 
 def to_ragged(teams: Teams, offsets: npt.NDArray[np.int64]) -> Ragged | None:
@@ -145,7 +145,7 @@ def check_contests(dataset: Dataset, counts: npt.NDArray[np.bool_], start: int, 
     part = dataset.contests.slice(start, stop - start)
     for name, limits in ROUND_LIMITS.items():
         column = part.column(name)
-        values = (pc.fill_null(column, np.inf) if name == "perf_ceiling" else column).to_numpy()
+        values = column.fill_null(np.inf if name == "perf_ceiling" else 1.0).to_numpy()
         bad = np.flatnonzero(~limits.mask(values) & counts[start:stop])
         if len(bad):
             contest = part.column("contest_id")[int(bad[0])].as_py()

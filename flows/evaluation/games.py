@@ -66,6 +66,8 @@ class GameFacts:
                     if not np.array_equal(part.player[a:b], player[first:last]):
                         raise self._changed(part.first_contest + at)
                     weight[first // 2 : last // 2] = part.games.weight[a // 2 : b // 2]
+                    if len(part.games.precision):
+                        precision[first // 2 : last // 2] = part.games.precision[a // 2 : b // 2]
                     if len(part.games.advantage):
                         if self._without and part.games.advantage[a // 2 : b // 2].any():
                             raise self._changed(part.first_contest + at)

@@ -103,10 +103,10 @@ def rate_history(
         A pandas, Polars, Arrow, DuckDB or Dask frame, one row a participation: ``contest, player``, and ``rank`` (lower
         is better, equals tie), ``lo, hi`` (zero-based first and last place of the tie group) or ``score`` (higher is
         better, equals tie); optionally ``time_seconds`` or ``time`` (UTC seconds, dates or datetimes) or ``date``
-        (dates or datetimes), ``weight, perf_ceiling``, ``rated`` (whether the rating of the participant may change),
-        ``rated_above, rated_below`` (the contest rates ``rated_above <= rating < rated_below``, the display rating
-        before it). Other columns are ignored. Rows of a contest may come in any order; contests are rated in order of
-        appearance.
+        (dates or datetimes), ``weight, precision, perf_ceiling``, ``rated`` (whether the rating of the participant may
+        change), ``rated_above, rated_below`` (the contest rates ``rated_above <= rating < rated_below``, the display
+        rating before it). Other columns are ignored. Rows of a contest may come in any order; contests are rated in
+        order of appearance.
     system
         A key of ``ranklake.SYSTEMS``; default: that of ``beliefs``, else ``elo-mmr``. ``hyperparameters`` are its
         parameters, by default those of ``beliefs``.
@@ -114,9 +114,9 @@ def rate_history(
         ``dmoj``, ``codechef`` or ``sonas``: a system with hyperparameters, under those that are given. For ``elo-srm``
         its hyperparameter of this name.
     columns
-        What the frame calls its columns, by key: ``contest, player, rank, score, lo, hi, time, weight, perf_ceiling,
-        rated, rated_above, rated_below, team, share``, as ``--column`` of the command, or ``winner, loser, draw`` of a
-        frame with a row for each game of two; an empty name means that no
+        What the frame calls its columns, by key: ``contest, player, rank, score, lo, hi, time, weight, precision,
+        perf_ceiling, rated, rated_above, rated_below, team, share``, as ``--column`` of the command, or ``winner,
+        loser, draw`` of a frame with a row for each game of two; an empty name means that no
         column is used. Columns of teams are read only if they are named here: ``team`` has the team of a row, ``share``
         the member's share in it. The rows of a contest with one team are its members: they have one rank, and places
         count teams. A row without a team is a participant of its own. Shares are positive numbers, of which only the

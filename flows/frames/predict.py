@@ -36,6 +36,7 @@ def predict(
     time_seconds: int | None = None,
     weight: float = 1.0,
     perf_ceiling: float = math.inf,
+    precision: float = 1.0,
     deviations: float | None = None,
     **hyperparameters: Any,
 ) -> Prediction:
@@ -54,8 +55,8 @@ def predict(
         parameters, by default those of ``beliefs``.
     time, time_seconds
         End of the round: UTC seconds, a date or a datetime; by default the end of the last rated round in the beliefs.
-    weight, perf_ceiling
-        Weight and performance ceiling of the round.
+    weight, perf_ceiling, precision
+        Weight, performance ceiling and precision of the round.
     deviations
         The display rating is mu - deviations (sigma - its limit); by default the system's own factor.
 
@@ -81,7 +82,7 @@ def predict(
     if time_seconds is None:
         time_seconds = latest
     check_to_come(params, time_seconds, *((last, latest) if len(known) else ()))
-    for name, value in (("weight", weight), ("perf_ceiling", perf_ceiling)):
+    for name, value in (("weight", weight), ("perf_ceiling", perf_ceiling), ("precision", precision)):
         check_value(name, value, ROUND_LIMITS[name])
     columns = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     if new := initial.newcomers_among(names):
@@ -91,7 +92,7 @@ def predict(
             rating_system, params, rating_system.deviations if deviations is None else deviations,
             shift=shift_of(beliefs),
         ),
-        entrants, columns, time_seconds, events, weight, perf_ceiling,
+        entrants, columns, time_seconds, events, weight, perf_ceiling, precision,
     )  # fmt: skip
     met = getattr(beliefs, "__ranklake_pools__", None)  # Ratings know who met whom
     for note in (*prediction.notes, *filter(None, [met(names) if met else ""])):

@@ -28,7 +28,7 @@ from .winners import OF_WINNERS, double_winners
 
 NO_TIMES = "the results have no times: name their column, as by time='day', or give no such hyperparameter"
 ABOUT_RATED = ("rated", "rated_above", "rated_below")
-_READ = ("contest", "player", "rank", "lo", "hi", "score", "time", "weight", "perf_ceiling", *ABOUT_RATED)
+_READ = ("contest", "player", "rank", "lo", "hi", "score", "time", "weight", "precision", "perf_ceiling", *ABOUT_RATED)
 _OF_TEAMS = ("team", "share")
 _NAMES = ("contest", "player", "team")
 

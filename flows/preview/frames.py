@@ -179,7 +179,7 @@ def _read_standings(
         rounds = rounds.rated_only()
     time = int(rounds.time_seconds[0]) if "time" in found else None
     names = table.column(found["team"]).take(pa.array(rows)).to_pylist() if "team" in found else None
-    facts = {name: float(getattr(rounds, name)[0]) for name in ("weight", "perf_ceiling")}
+    facts = {name: float(getattr(rounds, name)[0]) for name in ("weight", "precision", "perf_ceiling")}
     facts |= {"rated_above": float(limits[0, 0]), "rated_below": float(limits[0, 1])}
     time_seconds = time if time_seconds is None else time_seconds
     return Standings.of(

@@ -151,7 +151,8 @@ def standings_from_file(
         unrated = {player for player, rated in zip(players, contest.rated, strict=True) if not rated}
         players, entrants = [players[row] for row in rows], [one for one in entrants if one not in unrated]
         lo, hi = close_up(lo[rows], np.zeros_like(rows))
-    names = ("weight", "perf_ceiling", *(() if contest.field_includes_unrated else ("rated_above", "rated_below")))
+    limits = () if contest.field_includes_unrated else ("rated_above", "rated_below")
+    names = ("weight", "precision", "perf_ceiling", *limits)
     facts = {name: getattr(contest, name) for name in names}
     facts["time_seconds"] = (contest.time_seconds or None) if time_seconds is None else time_seconds
     if contest.teams is None:

@@ -36,16 +36,18 @@ _OWN = (
 )  # fmt: skip
 _SMOOTHED = ["round_index", "contest", "player", "lo", "hi"]
 _FIRST = ("round_index", "contest", "player", "time_seconds")
-_OF_CONTEST = {"time_seconds": 0, "weight": 1.0, "perf_ceiling": math.inf}  # values of a removed contest, or of none
+# values of a removed contest, or of none
+_OF_CONTEST = {"time_seconds": 0, "weight": 1.0, "precision": 1.0, "perf_ceiling": math.inf}
+_FACTORS = {"weight", "precision"}
 _SCORED = ("round_index", "lo", "mu_prior", "sigma_prior", "n_before")
 
 
 def found_columns(reading: Reading, history: pd.DataFrame) -> dict[str, str]:
-    """The history's names of columns with weights, ceilings, teams and shares, by key, of those that it has.
+    """The history's names of columns with factors, ceilings, teams and shares, by key, of those that it has.
 
     A column of teams that was not named is none.
     """
-    keys, of_teams = ("weight", "perf_ceiling"), bool(reading.columns.get("team"))
+    keys, of_teams = ("weight", "precision", "perf_ceiling"), bool(reading.columns.get("team"))
     own = (*_OWN, "team") if of_teams else _OWN
     given = {key: name + SUFFIX if name in own else name for key, name in reading.columns.items()}
     named = Columns.parse(f"{key}={given[key]}" for key in keys if key in given)
@@ -60,8 +62,8 @@ def scored_columns(reading: Reading, history: pd.DataFrame) -> tuple[pd.DataFram
     """What :func:`ranklake.evaluate_history` reads of a history, and its ``columns``."""
     found = found_columns(reading, history)
     rows = history[list(_SCORED)].assign(**{key: history[name] for key, name in found.items()})
-    if "weight" in found:  # empty where an update had no weights
-        rows["weight"] = rows["weight"].fillna(1.0)
+    for key in _FACTORS & found.keys():  # empty where an update had none
+        rows[key] = rows[key].fillna(1.0)
     return rows, {key: key for key in ("team", "share") if key in found}
 
 
@@ -107,9 +109,8 @@ def smoothed_history(
     timed = bool(history["time_seconds"].any())
     own = {"contest": "contest", "player": "player", "lo": "lo", "hi": "hi", "time": "time_seconds" if timed else ""}
     own |= dict.fromkeys(("rated", "rated_above", "rated_below"), "")  # the history has rated participations alone
-    present = {key: columns.get(key, "") for key in ("weight", "perf_ceiling", "team", "share")}
-    if present["weight"]:  # empty where an update had no weights
-        history = history.fillna({present["weight"]: 1.0})
+    present = {key: columns.get(key, "") for key in (*_FACTORS, "perf_ceiling", "team", "share")}
+    history = history.fillna({present[key]: 1.0 for key in _FACTORS if present[key]})  # empty where an update had none
     results = Reading(own | present, skip_uninformative=False).read(history)
     number = pd.Index(beliefs.players).get_indexer(pd.Index(results.players))
     rounds = replace(results.rounds, player=number[results.rounds.player].astype(np.int32))

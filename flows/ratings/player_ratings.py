@@ -178,12 +178,14 @@ class PlayerRatings(Generic[FrameT]):
         time: Any = None,
         weight: float = 1.0,
         perf_ceiling: float = math.inf,
+        precision: float = 1.0,
         deviations: float | None = None,
     ) -> Prediction:
         """Predict a round among some players; see :func:`ranklake.predict`."""
         return predict(
-            self, players, time=time, weight=weight, perf_ceiling=perf_ceiling, deviations=self._factor(deviations)
-        )
+            self, players, time=time, weight=weight, perf_ceiling=perf_ceiling, precision=precision,
+            deviations=self._factor(deviations),
+        )  # fmt: skip
 
     @checked
     def preview(

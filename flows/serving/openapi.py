@@ -90,6 +90,7 @@ def _post_preview() -> dict[str, Any]:
         "entrants": {"type": "array", "items": {"type": "string"}},
         "time_seconds": {"type": ["integer", "null"]},
         "weight": {"type": "number", "exclusiveMinimum": 0},
+        "precision": {"type": "number", "exclusiveMinimum": 0},
     }
     schema = {"type": "object", "required": ["standings"], "properties": properties, "additionalProperties": False}
     errors = {"413": _problem("The body is too large."), "429": _problem("All cores are busy.")}

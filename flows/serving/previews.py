@@ -48,8 +48,8 @@ FORM = {"standings": "", "entrants": "", "teams": False, "rows": None, "error": 
 """The template ``preview`` without a preview."""
 _RULE = (
     "the body must be a JSON object with `standings`, a list of [handle, place] with places from 1; a team is [name, "
-    "place, [member, ...]], perhaps with a list of shares; it may have `entrants`, a list of handles, `time_seconds` "
-    "and `weight`"
+    "place, [member, ...]], perhaps with a list of shares; it may have `entrants`, a list of handles, `time_seconds`, "
+    "`weight` and `precision`"
 )
 
 
@@ -67,6 +67,7 @@ class _Contest(msgspec.Struct, forbid_unknown_fields=True):
     entrants: list[str] = []
     time_seconds: int | None = None
     weight: float = 1.0
+    precision: float = 1.0
 
 
 class Previews:
@@ -120,7 +121,8 @@ def _read(data: bytes) -> Standings:
     placed = sum(1 if row.members is None else len(row.members) for row in contest.standings)
     _check_size(max(placed, len(contest.standings)) + len(contest.entrants))
     time = None if contest.time_seconds is None else parse_time(contest.time_seconds, "time_seconds")
-    return standings_of(contest.standings, contest.entrants, time_seconds=time, weight=contest.weight)
+    facts = {"time_seconds": time, "weight": contest.weight, "precision": contest.precision}
+    return standings_of(contest.standings, contest.entrants, **facts)
 
 
 def _check_size(participants: int) -> None:

@@ -35,6 +35,8 @@ NEAR: dict[str, tuple[str, ...]] = {
     ),
     "weight": ("contestweight",),
     "perf_ceiling": ("ceiling", "perfceil"),
+    "precision": (),
+    "duration": (),
     "rated": (),
     "rated_above": (),
     "rated_below": (),
@@ -52,12 +54,12 @@ class Columns:
     ``contest``, ``player`` and one of ``rank`` (lower is better), ``lo`` and ``hi`` (zero-based first and last place)
     or ``score`` (higher is better) are required; equal ranks or scores tie. ``lo`` and ``hi`` are preferred to
     ``rank``, and both to ``score``, unless another one is named. A ``score`` is kept as points, also beside places. The
-    other columns are used if the table has them:
-    ``time_seconds`` or ``time``, ``contest_name`` or ``name``, ``weight``, ``perf_ceiling``, ``url``, and ``rated``,
-    whether the rating of the participant may change, ``rated_above`` and ``rated_below``, the range of ratings at entry
-    that the contest rates. Upper case and blanks around a name are ignored if only one column matches. A column that is
-    named in the settings must exist; an empty name means that no column is used for the key. ``team`` and ``share`` are
-    used only if they are named: many tables of races have teams that take no places.
+    other columns are used if the table has them: ``time_seconds`` or ``time``, ``contest_name`` or ``name``,
+    ``weight``, ``precision``, ``perf_ceiling``, ``url``, and ``rated``, whether the rating of the participant may
+    change, ``rated_above`` and ``rated_below``, the range of ratings at entry that the contest rates. Upper case and
+    blanks around a name are ignored if only one column matches. A column that is named in the settings must exist; an
+    empty name means that no column is used for the key. ``team`` and ``share`` are used only if they are named: many
+    tables of races have teams that take no places. So is ``duration``, which stands for ``precision``.
 
     With ``single`` the column ``contest`` may be missing: the table is then one contest.
     """
@@ -71,6 +73,8 @@ class Columns:
     time: str = "time_seconds"
     weight: str = "weight"
     perf_ceiling: str = "perf_ceiling"
+    precision: str = "precision"
+    duration: str = ""
     name: str = "contest_name"
     url: str = "url"
     team: str = ""

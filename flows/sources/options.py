@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from .absences import Absent
 from .base import OnError, Order
 from .column_names import Columns
+from .durations import check_duration
 from .limits import Limits
 from .time_columns import check_time_format
 
@@ -36,6 +37,7 @@ class ReadOptions:
     ``delimiter``: between the fields of a text table: one character, or ``tab``; None detects it from the header.
     ``time_format``: one of ``TIME_FORMATS`` or a pattern of ``strptime``.
     ``field_includes_unrated``: rated participants of all contests compete with unrated ones, too.
+    ``duration_unit``: seconds of a contest of precision 1, for a column of durations.
     Raises ValueError: a setting has an invalid value.
     """
 
@@ -51,8 +53,10 @@ class ReadOptions:
     time_format: str = "auto"
     limits: Limits = field(default_factory=Limits)
     field_includes_unrated: bool = False
+    duration_unit: int | None = None
 
     def __post_init__(self) -> None:
+        check_duration(self.columns.duration, self.duration_unit)
         choices: tuple[tuple[str, str | None, tuple[str, ...]], ...] = (
             ("order", self.order, get_args(Order)),
             ("on_error", self.on_error, get_args(OnError)),

@@ -12,13 +12,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.rating_kernels.core.limits import PERF_CEILING, SCORED, TIME_SECONDS, WEIGHT
+from ranklake.rating_kernels.core.limits import PERF_CEILING, PRECISION, SCORED, TIME_SECONDS, WEIGHT, Limits
 from ranklake.rating_kernels.core.standings import Floats, StandingsError, check_places
 
 from ..common.text import count, quoted
 from .base import Order, SourceError, contest_number
 from .column_names import plain_name
 from .columns import Bools, Longs, as_flags, as_names, as_numbers, is_blank
+from .durations import as_precisions, check_one_of_both
 from .options import ReadOptions
 from .places import WITHOUT_PLACE, Ints, check_standings, dropped_rows, places_of, repeated_rows
 from .time_columns import as_seconds, day_of
@@ -172,11 +173,26 @@ class ResultTable:
         return quoted(text)[1:-1]  # the marks would stand around numbers of a CSV table
 
     def weights(self) -> list[float]:
-        if "weight" not in self.columns:
+        return self._factors("weight", WEIGHT)
+
+    def precisions(self) -> list[float]:
+        """Each contest's precision: that of a column, or its duration in units."""
+        unit = self.options.duration_unit
+        if "duration" not in self.columns or unit is None:
+            return self._factors("precision", PRECISION)
+        check_one_of_both(self.columns, self.source)
+        values, missing = as_precisions(self.column("duration"), unit, self.source)
+        rule = f"a duration must be a number of seconds, {PRECISION.rule} units of {unit} s"
+        self.reject_values("duration", missing | ~PRECISION.mask(values), rule)
+        return list(self.same("duration", values).tolist())
+
+    def _factors(self, key: str, limits: Limits) -> list[float]:
+        """Each contest's value of a column of factors; 1 without the column."""
+        if key not in self.columns:
             return [1.0] * len(self.ids)
-        values, missing = as_numbers(self.column("weight"), "weight", self.source)
-        self.reject_values("weight", missing | ~WEIGHT.mask(values), f"a weight must be {WEIGHT.rule}")
-        return list(self.same("weight", values.astype(np.float64)).tolist())
+        values, missing = as_numbers(self.column(key), key, self.source)
+        self.reject_values(key, missing | ~limits.mask(values), f"a {key} must be {limits.rule}")
+        return list(self.same(key, values.astype(np.float64)).tolist())
 
     def perf_ceilings(self) -> list[float]:
         return self._points("perf_ceiling", "a ceiling", math.inf)

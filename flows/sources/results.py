@@ -57,7 +57,7 @@ def contests_from_results(
     results, players, player_of = _open(table, columns, source, order, options, faults)
     rows, lo, hi, of_rows, _ = _places(results, players, player_of)
     on_count(len(results.ids))
-    weights, ceilings = results.weights(), results.perf_ceilings()
+    weights, precisions, ceilings = results.weights(), results.precisions(), results.perf_ceilings()
     names, urls = results.texts("name"), results.texts("url")
     rated, limits_of, points = results.rated(), results.rating_limits(), _points(results, rows, of_rows)
     if notes is not None:
@@ -95,6 +95,7 @@ def contests_from_results(
                 hi=hi[first:end],
                 weight=weights[i],
                 perf_ceiling=ceilings[i],
+                precision=precisions[i],
                 teams=None if teams is None else teams.part(first - bounds[0], end - bounds[0]),
                 rated=None if chosen is None or chosen.all() else chosen,
                 rated_above=limits_of[i][0],
@@ -148,7 +149,8 @@ def rounds_from_results(
     player = player_of[rows].astype(np.int32)
     about = times, np.array(weights), np.array(ceilings), count_events(times)
     points = _points(results, rows, of_rows)
-    rounds = Rounds(offsets, player, lo, hi, *about, points=np.empty(0) if points is None else points, teams=teams)
+    points, precision = np.empty(0) if points is None else points, np.array(results.precisions())
+    rounds = Rounds(offsets, player, lo, hi, *about, precision=precision, points=points, teams=teams)
     if rated is not None:
         rounds = replace(rounds, roles=np.where(rated[rows], np.uint8(RATED), np.uint8(OUTSIDE)))
     _reject_rated(results, rounds, limits)

@@ -27,7 +27,7 @@ Longs = npt.NDArray[np.int64]
 
 
 ROUND_LIMITS: Mapping[str, Limits] = MappingProxyType(
-    {"weight": WEIGHT, "perf_ceiling": PERF_CEILING, "time_seconds": TIME_SECONDS}
+    {"weight": WEIGHT, "precision": PRECISION, "perf_ceiling": PERF_CEILING, "time_seconds": TIME_SECONDS}
 )
 """Permitted values of the numbers of a round, by column name."""
 
@@ -325,7 +325,7 @@ class Rounds:
             score=_NONE if score is None else _column("score", score, np.float64, r),
             teams=None if teams is None else _check_teams(teams, off),
         )
-        for name, limits in {**ROUND_LIMITS, "precision": PRECISION, "score": SCORE}.items():
+        for name, limits in {**ROUND_LIMITS, "score": SCORE}.items():
             _check_column("round", name, getattr(columns, name), limits)
         _check_column("row", "advantage", columns.advantage, ADVANTAGE)
         known = np.where(np.isnan(columns.points), 0.0, columns.points)

@@ -71,6 +71,12 @@ class GamesIngest(Ingest):
             columns["advantage"] = np.concatenate(
                 [given if len(given) else none for given, none in zip(advantages, zeros, strict=True)]
             )
+        precisions = [period.games.precision for period in contests]
+        if any((precision != 1.0).any() for precision in precisions):
+            ones = (np.ones(row.n_rows) for row in rows)
+            columns["precision"] = np.concatenate(
+                [given if len(given) else usual for given, usual in zip(precisions, ones, strict=True)]
+            )
         points = join_points([period.games.points for period in contests], [2 * row.n_rows for row in rows])
         if points is not None:
             columns["points"], columns["opponent_points"] = column_of(points[::2]), column_of(points[1::2])

@@ -63,6 +63,8 @@ _HANDLE = _field("handle", pa.string(), "the site's name for the player")
 _LO = _field("lo", pa.int32(), "first place of the tie group, zero-based, inclusive", "place")
 _HI = _field("hi", pa.int32(), "last place of the tie group, zero-based, inclusive", "place")
 
+_PRECISION = _field("precision", pa.float64(), "factor on the precision of performances; null is 1", nullable=True)
+
 CONTESTS = pa.schema(
     [
         _CONTEST_ID,
@@ -116,6 +118,7 @@ CONTESTS = pa.schema(
             "whether a game of the period had a score besides 1, 0.5 and 0 in the source; null is false",
             nullable=True,
         ),
+        _PRECISION,
     ]
 )
 
@@ -155,6 +158,7 @@ GAMES = pa.schema(
         ),
         _POINTS,
         _field("opponent_points", pa.float64(), "those of the opponent", nullable=True),
+        _PRECISION,
     ]
 )
 
@@ -226,9 +230,9 @@ ENTRY = pa.schema(
 
 # Columns of later releases: a file without a value in them lacks them, and its bytes are those of earlier releases.
 OPTIONAL = {
-    "contests": ("n_teams", "field_includes_unrated", "rated_above", "rated_below", "fractional"),
+    "contests": ("n_teams", "field_includes_unrated", "rated_above", "rated_below", "fractional", "precision"),
     "standings": ("team", "share", "rated", "points"),
-    "games": ("weight", "advantage", "points", "opponent_points"),
+    "games": ("weight", "advantage", "points", "opponent_points", "precision"),
     "rounds": ("rated",),
 }
 
@@ -289,6 +293,7 @@ _CONTESTS = pa.schema(
         *(CONTESTS.field(name) for name in ("contest_id", "name", "url", "time_seconds", "weight", "perf_ceiling")),
         *(CONTESTS.field(name) for name in ("n_players", "content_digest")),
         _field("skipped", pa.bool_(), "whether it was passed over: it tells nobody apart, or was excluded"),
+        _PRECISION,
     ]
 )
 

@@ -129,6 +129,12 @@ def test_readme__tables_may_have_other_column_names(follow: Follow) -> None:
     assert all("1 new" in printed for printed in follow(commands("tennis.parquet")))
 
 
+def test_docs__durations_are_read(follow: Follow) -> None:
+    Path("long.csv").write_text("contest,player,rank,seconds\nx,ann,1,9000\nx,bob,2,9000\n")
+    (printed,) = follow(commands("--duration-unit 2h"))
+    assert "1 new contest" in printed
+
+
 def test_readme__columns_of_a_table_are_listed(follow: Follow) -> None:
     rows = ["1,ann,1,2024-01-15", "1,bob,2,2024-01-15", "2,bob,1,2024-02-15", "2,ann,2,2024-02-15"]
     lines = ["contest,player,rank,time,country,score", *(f"{row},DE,9" for row in rows)]

@@ -44,6 +44,8 @@ _LADDER = 25  # maximum number of places in a table
 @click.option("--time", "time_seconds", type=TIME, help="End of the round, UTC; by default the end "
               "of the last rated round.")  # fmt: skip
 @click.option("--weight", type=float, default=1.0, show_default=True, help="Weight of the round.")
+@click.option("--precision", type=float, default=1.0, show_default=True, help="Precision of the round, as its length "
+              "in units.")  # fmt: skip
 @rows_format("csv and json have full precision and all places.")
 @chosen_run(titles=False)
 def predict(
@@ -56,6 +58,7 @@ def predict(
     pairs: bool,
     time_seconds: int | None,
     weight: float,
+    precision: float,
     form: Form,
 ) -> None:
     """Predict the result of a future round from a run's ratings and its system's model.
@@ -64,7 +67,7 @@ def predict(
     --target, show the place that the player needs. A tie counts half in a chance. HANDLE+HANDLE is a team; --of is then
     a member, and places are those of its team.
     """
-    from ranklake.rating_kernels.core.limits import TIME_SECONDS, WEIGHT
+    from ranklake.rating_kernels.core.limits import PRECISION, TIME_SECONDS, WEIGHT
 
     from ...answers.run_prediction import predict_run
 
@@ -73,8 +76,9 @@ def predict(
             raise ValueError("--target needs --of HANDLE")
         if pairs and player is not None:
             raise ValueError("--pairs and --of exclude each other; give one")
-        if not WEIGHT.contains(weight):
-            raise ValueError(f"--weight must be {WEIGHT.rule}, got {weight}")
+        for option, value, limits in (("weight", weight, WEIGHT), ("precision", precision, PRECISION)):
+            if not limits.contains(value):
+                raise ValueError(f"--{option} must be {limits.rule}, got {value}")
         if time_seconds is not None and not TIME_SECONDS.contains(time_seconds):
             raise ValueError(f"--time must be {TIME_SECONDS.rule}, got {time_seconds}")
         named = [*handles, *handles_in(field, "--field")]
@@ -83,7 +87,7 @@ def predict(
         if len(named) + newcomers < 2:
             raise ValueError("give at least two entrants: as arguments, by --field FILE or by --newcomers N")
         prediction, names = predict_run(
-            chosen.open(), chosen.run, named, newcomers, time_seconds, weight, chosen.deviations
+            chosen.open(), chosen.run, named, newcomers, time_seconds, weight, precision, chosen.deviations
         )
     for note in prediction.notes:
         print_line(note, err=True)

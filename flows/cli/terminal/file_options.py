@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import gathered
+from .options import SPAN, gathered
 
 if TYPE_CHECKING:
     from ...sources.options import ReadOptions
@@ -23,11 +23,17 @@ delimiter_option = click.option(
 encoding_option = click.option(
     "--encoding", default="utf-8", show_default=True, help="Encoding of text, as latin-1 or utf-16.",
 )  # fmt: skip
+duration_option = click.option(
+    "--duration-unit", type=SPAN, help="The precision is the duration, in seconds in a column duration, in this unit, "
+    "as 2h.",
+)  # fmt: skip
 _RESULT_OPTIONS = (
     click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
-                 "contest, player, rank, lo, hi, score, time, weight, perf_ceiling, name, url, rated, rated_above, "
-                 "rated_below; team or share for results of teams. KEY= ignores the column. Repeatable."),
+                 "contest, player, rank, lo, hi, score, time, weight, precision, perf_ceiling, name, url, rated, "
+                 "rated_above, rated_below; team or share for results of teams; duration in place of precision. KEY= "
+                 "ignores the column. Repeatable."),
     time_format_option,
+    duration_option,
     click.option("--duplicates", type=click.Choice(["error", "best", "last"]), default="error", show_default=True,
                  help="For a player with two rows in a contest: refuse the contest, or keep the best place or "
                  "the last row."),

@@ -72,6 +72,7 @@ class _Reference(msgspec.Struct):
     field_includes_unrated: bool = False
     rated_above: float = -math.inf
     rated_below: float = math.inf
+    precision: float = 1.0
 
 
 class _Time(msgspec.Struct):
@@ -96,10 +97,11 @@ def parse_reference(
     """One contest of the reference format, checked in full.
 
     ``raw``: UTF-8 JSON: ``{"name", "time_seconds", "standings": [[handle, lo, hi], ...]}`` and optionally ``url``,
-    ``weight``, ``perf_ceiling``, ``unrated`` (handles of participants whose rating does not change), ``rated_above``
-    and ``rated_below`` (the range of ratings at entry that the contest rates) and ``field_includes_unrated``; other
-    keys are ignored, the format may grow. A team is ``[name, lo, hi, [member, ...]]`` or ``[name, lo, hi, [member,
-    ...], [share, ...]]``; places count teams. Any of these rows may end with a number: the points.
+    ``weight``, ``precision``, ``perf_ceiling``, ``unrated`` (handles of participants whose rating does not change),
+    ``rated_above`` and ``rated_below`` (the range of ratings at entry that the contest rates) and
+    ``field_includes_unrated``; other keys are ignored, the format may grow. A team is ``[name, lo, hi, [member, ...]]``
+    or ``[name, lo, hi, [member, ...], [share, ...]]``; places count teams. Any of these rows may end with a number: the
+    points.
     Raises SourceError: not UTF-8, not JSON, a wrong type, invalid standings, or a limit is exceeded; names the rows.
     """
 
@@ -158,6 +160,7 @@ def parse_reference(
         rated_above=contest.rated_above,
         rated_below=contest.rated_below,
         points=points if points is None or rosters is None else np.repeat(points, rosters.sizes),
+        precision=contest.precision,
     )
     if too_long := check_contest(read, source, member):
         raise too_long

@@ -9,6 +9,7 @@ from ranklake.rating_kernels.core.limits import ADVANTAGE
 
 from ...common.text import quoted
 from ..base import OnError, SourceError
+from ..durations import check_duration, check_one_of_both
 from ..limits import Limits
 from ..options import check_delimiter, check_encoding
 from ..time_columns import check_time_format
@@ -25,6 +26,8 @@ KEYS = {
     "time": ("time_seconds", "time", "timestamp", "utcdate", "date"),
     "clock": ("utctime",),
     "weight": ("weight",),
+    "precision": ("precision",),
+    "duration": (),
     "advantage": ("advantage",),
     "importance": ("importance",),
     "points": ("home_score", "score1", "goals_for", "points"),
@@ -66,6 +69,7 @@ class GamesOptions:
     ``fewer_wins``: whether fewer points are better, as in golf; the sign of all points is changed.
     ``fractional``: whether a result may be any score from 0 to 1.
     ``encoding``: of texts, as Python names encodings.
+    ``duration_unit``: seconds of a game of precision 1, for a column of durations.
     ``on_error``: ``stop`` at the first game with an invalid value, or ``skip`` such games.
     Raises ValueError: the period, the time format or the encoding is unknown, the advantage is out of range or beside a
     column of advantages, or the importance is beside a column of weights, or without a table.
@@ -83,8 +87,10 @@ class GamesOptions:
     fewer_wins: bool = False
     fractional: bool = False
     importance: Mapping[str, float] | None = None
+    duration_unit: int | None = None
 
     def __post_init__(self) -> None:
+        check_duration(self.columns.get("duration", ""), self.duration_unit)
         check_time_format(self.time_format)
         check_encoding(self.encoding)
         if self.period not in PERIODS:
@@ -151,6 +157,7 @@ class GamesOptions:
                 rule = f"the columns {names} differ in the case of their letters only"
                 raise SourceError(f"{rule}; choose one with --column {key}={alike[0]}", source)
         found = {key: column for key, column in found.items() if column}
+        check_one_of_both(found, source)
         if "importance" in found and "weight" in found:
             rule = f"has a column {quoted(found['weight'])}, and --importance makes the weights of games"
             raise SourceError(f"{rule}; leave out the option, or the column with --column weight=", source)

@@ -98,6 +98,8 @@ def _period(name: str, table: pa.Table) -> Period:
     facts = {name: table.column(name).to_numpy() for name in ("time_seconds", "weight")}
     if "advantage" in table.column_names:
         facts["advantage"] = table.column("advantage").fill_null(0.0).to_numpy()
+    if "precision" in table.column_names:
+        facts["precision"] = table.column("precision").fill_null(1.0).to_numpy()
     if "points" in table.column_names:
         both = [table.column(name).fill_null(np.nan).to_numpy() for name in OF_POINTS]
         facts["points"] = np.column_stack(both).ravel()

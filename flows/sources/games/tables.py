@@ -10,11 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from ranklake.rating_kernels.core.limits import PRECISION
 from ranklake.rating_kernels.core.standings import Floats
 
 from ...common.text import quoted
 from ..base import SourceError
 from ..columns import Bools, Longs, as_flags, as_numbers, decoded, is_blank, is_text
+from ..durations import as_precisions
 from ..files.inputs import Input
 from ..files.parquet_tables import ParquetTable
 from ..files.parts import row_in_file
@@ -106,6 +108,8 @@ def _games(
     games = pa.Table.from_arrays([*names, *map(pa.array, numbers)], schema=SCHEMA)
     for key, values in zip(OF_POINTS, points or (), strict=False):
         games = games.append_column(key, pa.array(values))
+    if {"precision", "duration"} & columns.keys():
+        games = games.append_column("precision", pa.array(_precisions(columns, options, verdicts, source)))
     if "advantage" in columns:
         advantages = _advantages(columns["advantage"], verdicts, source)
         games = games.append_column("advantage", pa.array(advantages))
@@ -148,6 +152,25 @@ def _weights(columns: Mapping[str, pa.ChunkedArray], n: int, source: str) -> Flo
         return np.ones(n)
     numbers, missing = as_numbers(columns["weight"], "weight", source)
     return np.where(missing, np.nan, numbers)
+
+
+def _precisions(
+    columns: Mapping[str, pa.ChunkedArray], options: GamesOptions, verdicts: Verdicts, source: str
+) -> Floats:
+    """The precision of each game, or its duration in units; 1 where the column is null or blank."""
+    key, rule = "precision", f"a precision must be {PRECISION.rule}, or empty for 1"
+    if "duration" in columns and options.duration_unit is not None:
+        unit, key = options.duration_unit, "duration"
+        numbers, missing = as_precisions(columns[key], unit, source)
+        rule = f"a duration must be a number of seconds, {PRECISION.rule} units of {unit} s, or empty for one unit"
+    else:
+        numbers, missing = as_numbers(columns[key], key, source)
+    blank = is_blank(columns[key])
+    precision: Floats = np.where(blank, 1.0, numbers)
+    bad = (missing & ~blank) | ~PRECISION.mask(precision)
+    if bad.any():
+        verdicts.refuse(bad, f"{rule}, got {_first(columns[key], bad)}")
+    return precision
 
 
 def _advantages(column: pa.ChunkedArray, verdicts: Verdicts, source: str) -> Floats:

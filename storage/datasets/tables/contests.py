@@ -43,6 +43,8 @@ class Contest:
         points; -inf and +inf for none.
     points : Points
         Points of each participation, those of the team for its members; see :mod:`.points`.
+    precision : float
+        Factor on the precision of performances, > 0.
     """
 
     contest_id: str
@@ -60,6 +62,7 @@ class Contest:
     rated_above: float = -math.inf
     rated_below: float = math.inf
     points: Points = None
+    precision: float = 1.0
 
     def __len__(self) -> int:
         return len(self.handles)
@@ -79,12 +82,12 @@ class Contest:
 
     @property
     def content_digest(self) -> str:
-        """32 hex digits of all that ratings depend on: contest_id, time, weight, ceiling, players, places, teams and
-        points.
+        """32 hex digits of all that ratings depend on: contest_id, time, weight, precision, ceiling, players, places,
+        teams and points.
 
         A new title or address does not change it. Contests without teams have the digests of releases without teams,
         contests in which all are rated those of releases without unrated participants, and contests without limits of
-        the rating, or without points, those of releases without these.
+        the rating, without points, or of the precision 1, those of releases without these.
         """
         n = len(self.handles)
         digest = hashlib.blake2b(digest_size=16)
@@ -108,4 +111,7 @@ class Contest:
             digest.update(b"limits in the field" if self.field_includes_unrated else b"limits")
             digest.update(struct.pack("<dd", self.rated_above, self.rated_below))
         digest.update(content_of(self.points))
+        if self.precision != 1.0:
+            digest.update(b"precision")
+            digest.update(struct.pack("<d", self.precision))
         return digest.hexdigest()

@@ -48,6 +48,7 @@ class Games:
     ``points`` (float64[2m] or None): points of the first and of the second player of each game; see :mod:`.points`.
     ``score`` (float64[m] or float64[0]): score of the first row of each game, at least 1/2. Empty: scores follow from
     the places; always empty in a :class:`Period`.
+    ``precision`` (float64[m] or float64[0]): factor on the precision of performances in each game, > 0. Empty: 1.
     """
 
     time_seconds: Longs
@@ -55,11 +56,12 @@ class Games:
     advantage: Floats = field(default_factory=lambda: _NONE)
     points: Points = None
     score: Floats = field(default_factory=lambda: _NONE)
+    precision: Floats = field(default_factory=lambda: _NONE)
 
     @classmethod
     def of(cls, rows: pa.Table) -> Games:
         """The facts of rows of a file of games."""
-        weight, advantage = rows.column("weight"), rows.column("advantage")
+        weight, advantage, precision = (rows.column(name) for name in ("weight", "advantage", "precision"))
         known = weight.null_count < len(weight)
         n, both = len(weight), [points_of(rows.column(name)) for name in ("points", "opponent_points")]
         points = join_points(both, [n, n])
@@ -68,6 +70,7 @@ class Games:
             weight.fill_null(1.0).to_numpy() if known else np.ones(len(weight)),
             advantage.fill_null(0.0).to_numpy() if advantage.null_count < len(advantage) else _NONE,
             None if points is None else points.reshape(2, n).T.ravel(),
+            precision=precision.fill_null(1.0).to_numpy() if precision.null_count < len(precision) else _NONE,
         )
 
     def winner_first(self, score: Floats) -> Games:
@@ -91,9 +94,11 @@ class Games:
 
     def _take(self, games: Any, rows: Any) -> Games:
         """Some of the games, which have these rows."""
-        advantage, score = (column[games] if len(column) else column for column in (self.advantage, self.score))
+        advantage, score, precision = (
+            column[games] if len(column) else column for column in (self.advantage, self.score, self.precision)
+        )
         points = None if self.points is None else self.points[rows]
-        return Games(self.time_seconds[games], self.weight[games], advantage, points, score)
+        return Games(self.time_seconds[games], self.weight[games], advantage, points, score, precision)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,4 +191,7 @@ def digest_of_games(contest_id: str, handles: pa.StringArray, player: Ints, lo: 
             digest.update(b"score")
             digest.update(np.ascontiguousarray(games.score, np.float64).data)
         digest.update(content_of(games.points))
+        if (games.precision != 1.0).any():
+            digest.update(b"precision")
+            digest.update(np.ascontiguousarray(games.precision, np.float64).data)
     return digest.hexdigest()

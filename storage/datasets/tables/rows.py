@@ -34,6 +34,7 @@ class Row(msgspec.Struct, gc=False):  # a million rows would slow down every ful
     rated_above: float | None = None
     rated_below: float | None = None
     fractional: bool | None = None
+    precision: float | None = None
 
     @classmethod
     def of(cls, contest: Contest, digest: str) -> Row:
@@ -43,8 +44,9 @@ class Row(msgspec.Struct, gc=False):  # a million rows would slow down every ful
         values = (contest.contest_id, contest.name, contest.url or None, contest.time_seconds, contest.weight, ceiling)
         above = None if contest.rated_above == -math.inf else contest.rated_above
         below = None if contest.rated_below == math.inf else contest.rated_below
+        precision = None if contest.precision == 1.0 else contest.precision
         later = contest.n_teams, contest.field_includes_unrated or None, above, below
-        return cls(*values, n, digest, "", 0, n, digest, *later)
+        return cls(*values, n, digest, "", 0, n, digest, *later, precision=precision)
 
     def content(self, part: StandingsPart, names: pa.StringArray) -> tuple[int, int | None, str]:
         """Participations, teams and digest of the contest with the standings of ``part``.
@@ -58,7 +60,8 @@ class Row(msgspec.Struct, gc=False):  # a million rows would slow down every ful
         values = (self.contest_id, "", "", self.time_seconds, names, part.lo, part.hi, self.weight, ceiling)
         above = -math.inf if self.rated_above is None else self.rated_above
         below = math.inf if self.rated_below is None else self.rated_below
-        given = Contest(*values, part.teams, part.rated, bool(self.field_includes_unrated), above, below, part.points)
+        facts = part.teams, part.rated, bool(self.field_includes_unrated), above, below, part.points
+        given = Contest(*values, *facts, 1.0 if self.precision is None else self.precision)
         return len(given), given.n_teams, given.content_digest
 
 

@@ -26,16 +26,16 @@ FIXED = {
 ROWS = {  # two rows a table, in the order of its columns
     "contests": [
         ("a", "Erste Runde", "https://example.org/a", 1_700_000_000, 1.0, None, 2, "00", "x.parquet", 0, 3, "01",
-         None, None, None, 2100.5, True),
-        ("b", "", None, -(2**62), 0.5, 2400.0, 0, "ff", "y.parquet", 2**40, 0, "ff", 1, True, 1900.0, None, None),
+         None, None, None, 2100.5, True, None),
+        ("b", "", None, -(2**62), 0.5, 2400.0, 0, "ff", "y.parquet", 2**40, 0, "ff", 1, True, 1900.0, None, None, 2.5),
     ],
     "standings": [
         ("a", 0, "Ünal", 0, 0, None, None, None, 1e9),
         ("a", 2**31 - 1, " ", 1, 1, "Ünal", 0.5, False, None),
     ],
     "games": [
-        ("2024-01-31", 0, 1, 0.5, 1_700_000_000, None, 35.0, 2.0, None),
-        ("2024-01-31", 2**31 - 1, 0, 0.0, -(2**62), 2.0, None, -1e9, 0.5),
+        ("2024-01-31", 0, 1, 0.5, 1_700_000_000, None, 35.0, 2.0, None, None),
+        ("2024-01-31", 2**31 - 1, 0, 0.0, -(2**62), 2.0, None, -1e9, 0.5, 0.5),
     ],
     "players": [(0, ""), (1, "\u0000")],
     "attributes": [("Ünal", "country", "TR"), (" ", "", "\u0000")],

@@ -36,8 +36,9 @@ def ingest_files(
     A table needs the columns contest, player and one of rank (1 is best),
     score (higher is better), or lo and hi (first and last place of the tie
     group, from 0); equal ranks or scores tie. It may have time (or
-    time_seconds), weight, perf_ceiling, name (or contest_name), url, rated,
-    rated_above and rated_below; a score beside places is kept as points.
+    time_seconds), weight, precision, perf_ceiling, name (or contest_name),
+    url, rated, rated_above and rated_below; a score beside places is kept as
+    points.
     Other columns are ignored; a line lists the columns in use.
 
     \b
@@ -74,7 +75,7 @@ def ingest_database(
     """Ingest contests from a query of PostgreSQL, MariaDB, MySQL or SQLite.
 
     The columns are those of a table of `ingest files`: contest, player and one of rank, score, or lo and hi; time,
-    weight, perf_ceiling, name and url if there are any. Contests with a time are rated in its order.
+    weight, precision, perf_ceiling, name and url if there are any. Contests with a time are rated in its order.
 
     \b
     Examples:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ...terminal.file_options import delimiter_option, encoding_option, time_format_option
+from ...terminal.file_options import delimiter_option, duration_option, encoding_option, time_format_option
 from ...terminal.options import DATASET, LakeAddress, dataset_option, lake_option, usage, writing_options
 from .output import ingesting, print_files_report, print_report
 
@@ -15,9 +15,8 @@ from .output import ingesting, print_files_report, print_report
 @click.command("games", short_help="Ingest one-to-one games from tables and PGN files.")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
-              "white, black, result, winner, loser, draw, time, clock, weight, advantage, importance, points or "
-              "opponent_points. "
-              "Repeatable.")  # fmt: skip
+              "white, black, result, winner, loser, draw, time, clock, weight, precision, duration, advantage, "
+              "importance, points or opponent_points. Repeatable.")  # fmt: skip
 @click.option("--advantage", type=float, metavar="POINTS", help="Rating points by which every game favours white, as "
               "35; by default those of the column advantage, or none.")  # fmt: skip
 @click.option("--importance", metavar="TABLE", help="K by the importance of a game, which the column importance names: "
@@ -31,6 +30,7 @@ from .output import ingesting, print_files_report, print_report
 @click.option("--period", type=click.Choice(["hour", "day", "week", "month", "year"]), default="day",
               show_default=True, help="The games of a period, in UTC, are one round of a run.")  # fmt: skip
 @time_format_option
+@duration_option
 @delimiter_option
 @encoding_option
 @click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
@@ -47,7 +47,8 @@ def ingest_games(
     texts also as .gz .bz2 .zst .xz; all of them in .zip), or the folder of a Delta table.
 
     A table has one row a game, with the columns white, black, result (1-0, 0-1, 1/2-1/2, or the score of white) and
-    time; clock is the time of day if time is a date, weight how much the game counts, and advantage the rating points
+    time; clock is the time of day if time is a date, weight how much the game counts, precision the
+    factor on the precision of performances, and advantage the rating points
     by which it favours white (empty for none). Instead of white, black and result it may have winner and loser, and
     draw (true or false). Draws are results. Games without a result, a known player or a full date, and forfeits, are
     left out and counted.
