@@ -27,8 +27,8 @@ class EloMMParams:
 
     Attributes
     ----------
-    tie_mode : str
-        "full": ties are exact coincidences of performance; "split": half a win and half a loss.
+    tie_mode : str or None
+        "full" (default): ties are exact coincidences of performance; "split": half a win and half a loss.
     weight_limit : float
         After many rounds, a round of weight 1 moves a rating by weight_limit / (1 + weight_limit) of the surprise.
     sig_limit : float
@@ -58,7 +58,7 @@ class EloMMParams:
         "split" is (0.5, 0.5). Unequal ones move everyone who ties, up if ``tie_win`` is larger.
     """
 
-    tie_mode: str = field(default="full", metadata=choice("full", "split"))
+    tie_mode: str | None = field(default=None, metadata=choice("full", "split"))
     weight_limit: float = field(default=0.2, metadata=positive())
     sig_limit: float = field(default=80.0, metadata=non_negative(POINTS))
     beta: float | None = field(default=None, metadata=positive(POINTS))
@@ -78,7 +78,9 @@ class EloMMParams:
         check_limits(self)
         if (self.tie_loss is None) != (self.tie_win is None):
             raise ValueError(f"tie_loss and tie_win go together, got tie_loss={self.tie_loss}, tie_win={self.tie_win}")
-        if self.tie_loss is not None and self.tie_mode != "full":
+        if self.tie_loss is None and self.tie_mode is None:
+            object.__setattr__(self, "tie_mode", "full")
+        elif self.tie_loss is not None and self.tie_mode is not None:
             raise ValueError(
                 f"give tie_mode, or tie_loss and tie_win, not both; got tie_mode={self.tie_mode}, "
                 f"tie_loss={self.tie_loss}, tie_win={self.tie_win}"

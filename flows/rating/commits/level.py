@@ -139,8 +139,8 @@ class Level:
 
     def _full_ties(self, params: Any, drift: float) -> bool:
         """Full ties pull a tie group towards the middle of the field: low places up, high places down."""
-        full = getattr(params, "tie_mode", "") == "full" and getattr(params, "tie_loss", None) is None
-        return full and self.tied_rows > _TIES * self.rows and self.tied_low * drift > 0
+        full = getattr(params, "tie_mode", "") == "full" and self.tied_rows > _TIES * self.rows
+        return full and self.tied_low * drift > 0
 
     def _unequal_ties(self, params: Any, drift: float) -> bool:
         """Ties of more win than loss raise everyone who ties; of more loss, lower."""

@@ -145,6 +145,10 @@ def test_usage__without_a_command_shows_help_and_ends_with_2(invoke: Command, gr
         (["rate", "--dataset", "games", "--set", "rho=1", "--set", "rho=2"], "rho is set twice"),
         (["rate", "--dataset", "games", "--set", "roh=1"], "elo-mmr has no parameter 'roh'; it has rho, history_len"),
         (["rate", "--dataset", "games", "--set", "tie_mode=half"], "tie_mode must be one of full, split, got 'half'"),
+        (
+            ["rate", "--dataset", "games", *(f"--set={one}" for one in ("tie_mode=full", "tie_loss=0.3", "tie_win=1"))],
+            "give tie_mode, or tie_loss and tie_win, not both; got tie_mode=full, tie_loss=0.3, tie_win=1.0",
+        ),
         (["rate", "--dataset", "games", "--set", "history_len=2.5"], "history_len must be a whole number, got '2.5'"),
         (["rate", "--dataset", "games", "--set", "beta=200"], "beta and gamma go together"),
         (["rate", "--dataset", "games", "--workers", "0"], "0 is not in the range x>=1"),

@@ -30,6 +30,7 @@ SETTINGS = [  # of elo-mmr
     {"rho": float("inf"), "tie_mode": "split"},
     {"rho": 0.04, "noob_delay": (0.6, 0.8), "drift_per_day": 30.0},
     {"beta": 200.0, "gamma": 35.0, "history_len": 3, "mu_init": 1200.0},
+    {"tie_loss": 0.25, "tie_win": 0.75},
 ]
 CASES = {
     **{name: {"system": name} for name in of_contests()},

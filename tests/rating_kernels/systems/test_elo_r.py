@@ -192,6 +192,18 @@ def test_own_gammas__of_the_run_keep_all_bits_and_others_change_the_round() -> N
     assert not np.array_equal(other.perf, usual.perf)
 
 
+def test_own_gamma__next_to_that_of_the_run_is_next_to_it_in_every_round() -> None:
+    params, conditions = EloR(), {"weight": [3.0], "precision": [2.0]}
+    round, near = Rounds.from_columns([0, 3], [0, 1, 2], [0, 1, 2], [0, 1, 2], **conditions), math.nextafter(250.0, 0.0)
+    expected = _rate(SYSTEM, params, SYSTEM.newcomers(params, 3), round)
+    for rate in (_rate, four_steps):
+        own = SYSTEM.newcomers(params, 3)
+        own.state["gamma"][:] = near
+        found = rate(SYSTEM, params, own, round)
+        assert found.mu == pytest.approx(expected.mu, rel=1e-12)
+        assert found.sigma == pytest.approx(expected.sigma, rel=1e-12)
+
+
 def test_beliefs__of_before_have_no_own_gammas() -> None:
     params, round = EloR(), ladder(1, 2, 1)
     beliefs = SYSTEM.newcomers(params, 4)

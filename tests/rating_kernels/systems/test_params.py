@@ -19,9 +19,12 @@ ELO_MM = [
     ({"tie_win": 1}, "tie_loss and tie_win go together, got tie_loss=None, tie_win=1.0"),
     ({"tie_loss": 0.0, "tie_win": 1.0}, r"tie_loss must be within 1e-09\.\.1, got 0.0"),
     ({"tie_loss": 0.3, "tie_win": 1.1}, r"tie_win must be within 1e-09\.\.1, got 1.1"),
-    (
-        {"tie_mode": "split", "tie_loss": 0.3, "tie_win": 0.7},
-        "give tie_mode, or tie_loss and tie_win, not both; got tie_mode=split, tie_loss=0.3, tie_win=0.7",
+    *(
+        (
+            {"tie_mode": mode, "tie_loss": 0.3, "tie_win": 0.7},
+            f"give tie_mode, or tie_loss and tie_win, not both; got tie_mode={mode}, tie_loss=0.3, tie_win=0.7",
+        )
+        for mode in ("full", "split")
     ),
     ({"beta": 200.0}, "beta and gamma go together, got beta=200.0, gamma=None"),
     ({"gamma": 35.0}, "beta and gamma go together, got beta=None, gamma=35.0"),
