@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Map
 from ranklake.rating_kernels.core.learning import Tally
-from ranklake.rating_kernels.core.margins import NO_MARGIN
+from ranklake.rating_kernels.core.margins import NO_MARGIN, factor_of_round, margin_rule
 from ranklake.rating_kernels.core.standings import OUTSIDE
 
 from ..engines.threads import Threads
@@ -164,10 +164,16 @@ def split_batches(system: System, rounds: Rounds) -> list[tuple[int, int, bool]]
     return cuts
 
 
-def _rate_large(system: System, params: object, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
+def _rate_large(system: System, params: Any, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
     n, prior = round.n_rows, outcome.prior
     map(lambda start, stop: system.prior(params, beliefs, round, start, stop, prior), n)
     beliefs.reserve(round.player)
+    if system.margins and not system.advantages and n == 2:  # rated by steps for its advantages alone
+        factor = factor_of_round(0, round.columns, margin_rule(params), round.strengths(prior.mu))
+        if system.performs:
+            prior.beta[:] /= np.sqrt(factor)
+        else:  # which takes its noise from the round
+            round = replace(round, precision=round.precision * factor)
     advantage = round.advantage
     summary = system.summarise(params, system.field_of(prior, advantage), round, map)
     in_rating = system.in_rating(summary, advantage)

@@ -18,6 +18,7 @@ from ranklake.storage.datasets.rating_limits import in_range
 
 from ..common.adapters import concat_rounds, places_among_rated
 from ..common.configuration.settings import check_first_times, check_times, chosen_of
+from ..common.margins import check_points, count_points, points_lines, uses_points
 from ..common.skipping import IN_PYTHON, Skipping, count_ignored, count_reasons, ignored_lines, skipped_text
 from ..common.text import described
 from ..common.times import spelled
@@ -116,6 +117,9 @@ def rate_results(
     if 0 not in (first, last_time) and first < last_time:
         back = f"time goes back at the first contest, to {spelled(first)} from {spelled(last_time)}"
         warn_user(f"{back}, the end of the last rated one; the order was kept as given")
+    if uses_points(params):
+        remedy = "a data set in a lake may have them, as by `ranklake ingest`"
+        check_points(params.margin, bool(len(results.rounds.points)), "the frame", remedy)
     store, players = initial.store(results.players)
     initial.warn_of_lost_record(system)
     first_event = n_events - (n_events > 0 and 0 != last_time == first)
@@ -143,6 +147,8 @@ def rate_results(
             compile_kernels(rating_system.name, np.diff(rounds.offsets))
         rated, columns = _with_recovery(rating_system, params, store, opened_engine, rate_all)
     for line in ignored_lines(rating_system, count_ignored(rating_system, rated[1]), IN_PYTHON):
+        warn_user(line)
+    for line in points_lines(params, count_points(params, rated[1])):
         warn_user(line)
     if rated[0].all():
         warn_user(f"no contest was rated{skipped_text(count_reasons(rated[0]))}")

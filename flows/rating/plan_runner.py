@@ -11,6 +11,7 @@ from dataclasses import replace
 from ranklake.storage import Run
 
 from ..common.configuration.settings import find_system
+from ..common.margins import count_points, points_lines
 from ..common.skipping import IN_COMMAND, count_ignored, count_reasons, ignored_lines
 from ..common.text import count
 from ..engines.protocols import Engine, EngineError, WorkersLostError
@@ -77,7 +78,7 @@ class PlanRunner:
         self._snapshots = BeliefSnapshots(run, n_players >= policy.worker_snapshot_players)
         self._report = replace(plan.report(), planned=False, replayed=0, rows=0)
         self._counted, self._level, self._ignored = plan.kept, Level(n_players), Counter[str]()
-        self._accepted: list[Difference] = []
+        self._points, self._accepted = Counter[str](), list[Difference]()
 
     def complete(self, on_progress: Callable[[Progress], None], began: float) -> RateReport:
         """Rate all rounds, and recover when workers are lost; seconds are counted from ``began``.
@@ -95,7 +96,8 @@ class PlanRunner:
                 recoveries.after(error, self._plan.kept)
         steady = self._plan.config.get("display", {}).get("level") == STEADY
         drift = "" if steady else self._level.warning(self._config.system, self._config.params)
-        report.warnings = (*ignored_lines(self._system, self._ignored, IN_COMMAND), *filter(None, (drift,)))
+        points = points_lines(self._config.params, self._points)
+        report.warnings = (*ignored_lines(self._system, self._ignored, IN_COMMAND), *points, *filter(None, (drift,)))
         report.recoveries, report.rounding = recoveries.count, largest(self._accepted)
         report.seconds = time.perf_counter() - began
         return report
@@ -157,4 +159,5 @@ class PlanRunner:
         report.reasons.update(count_reasons(rated.reasons))
         report.violations.update(self._system.violations(rounds, outcome))
         self._ignored.update(count_ignored(self._system, rounds))
+        self._points.update(count_points(self._config.params, rounds))
         self._level.add(rounds, outcome)

@@ -20,10 +20,11 @@ from ranklake.storage.leases.lease import Lease
 
 from ..common.adapters import check_contests
 from ..common.configuration.settings import check_simultaneous, chosen_of, find_system
+from ..common.margins import check_points, has_points, uses_points
 from ..compilation.compile import CompileCallback, announce, compile_kernels
 from ..engines.protocols import Engine
 from ..engines.threads import Threads
-from ..execution.rounds import check_team_rule
+from ..execution.rounds import check_margins, check_team_rule
 from .chain import NUMERICS
 from .commits import commit_policy
 from .commits.commit_policy import CommitPolicy
@@ -112,6 +113,10 @@ def checked_plan(dataset: Dataset, config: RunConfig, options: RateOptions) -> P
     if plan.has_teams:
         check_team_rule(find_system(config.system), f"data set {dataset.name} has contests of teams")
     check_dataset_scores(find_system(config.system), dataset)
+    if uses_points(config.params):
+        check_points(config.params.margin, has_points(dataset), f"data set {dataset.name}")
+        if dataset.kind != GAMES_KIND:
+            check_margins(find_system(config.system), config.params, plan.sizes(0, plan.n_rounds))
     if plan.run is None or plan.run.config.get("params") != plan.config["params"]:  # older runs go on
         check_dataset_times(dataset, type(config.params), chosen_of(config.params))
     check_level_times(dataset, config.level)

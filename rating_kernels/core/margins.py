@@ -23,7 +23,7 @@ import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .jit import inner_exact
+from .jit import exact, inner_exact
 from .limits import at_least, choice, later, non_negative, positive
 
 NO_MARGIN = "none"
@@ -116,3 +116,26 @@ def factor_of_rows(rule, points, better, other, drawn, lead):
     if len(points) == 0:
         return 1.0
     return factor_of_game(rule, points[better] - points[other], 0.5 if drawn else 1.0, lead)
+
+
+@inner_exact
+def factor_of_round(r, rounds, margin, mu):
+    """m of round ``r`` of two; ``mu`` are strengths."""
+    i = rounds.offsets[r]
+    return factor_of_rows(margin, rounds.points, i, i + 1, rounds.lo[i + 1] == 0, mu[i] - mu[i + 1])
+
+
+@inner_exact
+def sharpen_games(r, stop, rounds, margin, mu, beta):
+    """Divide the variances of performances in rounds ``r`` to ``stop - 1`` of two by m; ``mu`` are strengths."""
+    for one in range(r, stop):
+        narrower = math.sqrt(factor_of_round(one, rounds, margin, mu))
+        for i in range(rounds.offsets[one], rounds.offsets[one + 1]):
+            beta[i] /= narrower
+
+
+@exact
+def factors_of_games(rule, points, drawn, lead, factor):
+    """Write m of each game of two rows, the winner's first, whose strength exceeds the other one's by ``lead``."""
+    for game in range(len(factor)):
+        factor[game] = factor_of_rows(rule, points, 2 * game, 2 * game + 1, drawn[game], lead[game])

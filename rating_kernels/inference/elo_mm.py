@@ -13,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.limits import POINTS, choice, finite, later, non_negative, positive, share
+from ..core.margins import MarginParams
 from ..core.standings import Conditions, Floats
 from ..core.system import Prior, check_limits
 
 
 @dataclass(frozen=True, slots=True)
-class EloMMParams:
+class EloMMParams(MarginParams):
     """Hyperparameters that Elo-MMR and Elo-MMchi share.
 
     Either ``weight_limit`` and ``sig_limit`` (the engine's form: after many rounds sigma tends to ``sig_limit``, and a

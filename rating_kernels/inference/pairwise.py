@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact, inner_exact, inner_kernel
-from ..core.margins import factor_of_game, factor_of_rows
+from ..core.margins import factor_of_game, factor_of_round, factor_of_rows
 from ..core.numerics import C3, exp, exp_in_registers
 from ..core.standings import Floats, Ints, Longs
 from ..fields.field_sums import field_sums
@@ -190,11 +190,11 @@ def sum_game(i, score, q, mu, sigma, surprise, information):
 @inner_exact
 def count_games(r, stop, rounds, margin, mu, surprise, information):
     """Let rounds ``r`` to ``stop - 1`` of two count as their margins say; ``mu`` are strengths."""
-    for i in range(rounds.offsets[r], rounds.offsets[stop], 2):
-        m = factor_of_rows(margin, rounds.points, i, i + 1, rounds.lo[i + 1] == 0, mu[i] - mu[i + 1])
-        for k in (i, i + 1):
-            surprise[k] *= m
-            information[k] *= m
+    for one in range(r, stop):
+        m = factor_of_round(one, rounds, margin, mu)
+        for i in range(rounds.offsets[one], rounds.offsets[one + 1]):
+            surprise[i] *= m
+            information[i] *= m
 
 
 @inner_exact

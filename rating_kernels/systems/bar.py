@@ -30,6 +30,7 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
+from ..core.margins import MarginParams, factor_of_round, margin_rule
 from ..core.numerics import C3
 from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Conditions, Floats, Longs, Rounds
@@ -52,7 +53,7 @@ GAMMAS = ("sigma_over_c", "one_over_teams", "one")
 
 
 @dataclass(frozen=True, slots=True)
-class BAR:
+class BAR(MarginParams):
     """Hyperparameters of BAR.
 
     Attributes
@@ -187,7 +188,15 @@ def rate_teams(params: BAR, beliefs: Beliefs, round: Rounds, map: Map, outcome: 
 
 def rate_small(params: BAR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
-    _rate_small(rounds.columns, team_columns(rounds), params.sig_drift, _rules(params), beliefs.store, outcome)
+    _rate_small(
+        rounds.columns,
+        margin_rule(params),
+        team_columns(rounds),
+        params.sig_drift,
+        _rules(params),
+        beliefs.store,
+        outcome,
+    )
 
 
 class BARRules(NamedTuple):
@@ -295,7 +304,7 @@ def _absorb_members(start, stop, n, bounds, player, time_seconds, rules, prior, 
 
 
 @exact
-def _rate_small(rounds, teams, drift, rules, store, outcome):
+def _rate_small(rounds, margin, teams, drift, rules, store, outcome):
     zero, player, space = np.int64(0), rounds.player, team_space(teams, SMALL)
     variance, one, won, lost, info = np.empty(SMALL), np.ones(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     sums, prior = Sums(won, lost, info), prior_of(outcome, np.empty(0))
@@ -304,8 +313,10 @@ def _rate_small(rounds, teams, drift, rules, store, outcome):
     for r in range(len(rounds.offsets) - 1):
         i, j, time = rounds.offsets[r], rounds.offsets[r + 1], rounds.time_seconds[r]
         beta2 = rules.beta2 / (rounds.weight[r] * rounds.precision[r])
-        own = BARRules(rules.unit, rules.power, rules.per_team, beta2, rules.kappa)
         _diffuse_rows(i, j, player, drift, store, prior)
+        if margin.kind > 0 and j - i == 2 and not has_teams(r, rounds, teams):
+            beta2 /= factor_of_round(r, rounds, margin, prior.mu)
+        own = BARRules(rules.unit, rules.power, rules.per_team, beta2, rules.kappa)
         field, n = space.field, fill_summed(r, rounds, teams, members, space)
         mu, first = field.mu[:n], group_starts(field.lo[:n])
         _widen(field.sigma[:n], own.beta2, own.unit, variance)
@@ -326,6 +337,6 @@ SYSTEM = System(
     name="bar", performs=False, params=BAR, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=rate_teams, team_laws=add_skills,
-    win_probability=win_probability, performance_law=performance_law,
+    win_probability=win_probability, performance_law=performance_law, margins="games",
     ignores=("perf_ceiling",),
 )  # fmt: skip

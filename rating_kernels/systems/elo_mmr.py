@@ -17,6 +17,7 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map, places_needed
 from ..core.jit import exact
 from ..core.limits import non_negative, whole
+from ..core.margins import margin_rule, sharpen_games
 from ..core.parts import prior_of
 from ..core.standings import Conditions, Floats, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System
@@ -110,9 +111,9 @@ def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     done = 0
     while done < len(rounds):
         done, needed = _rate_small(
-            done, rounds.columns, team_columns(rounds), team_rules(params), rates(params), params.rho,
-            ties_of(params), params.history_len or 0, beliefs.store, _factors(beliefs), beliefs.segments,
-            outcome,
+            done, rounds.columns, margin_rule(params), team_columns(rounds), team_rules(params), rates(params),
+            params.rho, ties_of(params), params.history_len or 0, beliefs.store, _factors(beliefs),
+            beliefs.segments, outcome,
         )  # fmt: skip
         if needed < 0:
             raise ConvergenceError("no performance or no rating found")
@@ -125,7 +126,7 @@ def _factors(beliefs: Beliefs) -> Factors:
 
 @exact
 def _rate_small(
-    r, rounds, teams, team_rules, rates, rho, ties, history_len, store, factors, history, outcome
+    r, rounds, margin, teams, team_rules, rates, rho, ties, history_len, store, factors, history, outcome
 ):  # fmt: skip
     """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root.
 
@@ -148,6 +149,8 @@ def _rate_small(
             to_strengths(i, j, advantage, prior.mu, rating)
         solved = j
         if rounds.offsets[r + 1] - i == 2 and not has_teams(r, rounds, teams):
+            if margin.kind > 0:
+                sharpen_games(r, stop, rounds, margin, prior.mu, prior.beta)
             failed = solve_games(r, stop, rounds, prior.mu, prior.sigma, prior.beta, ties, outcome.perf)
             if failed >= 0:
                 solved = i + 2 * failed  # the games before it are complete
@@ -173,7 +176,7 @@ SYSTEM: System = System(
     name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,
-    win_probability=win_probability, performance_law=performance_law, advantages=True,
+    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="games",
     history=("perf", "force", "inverse_width"), skips_all_tied=True,
     empty_summary=empty_field,
 )  # fmt: skip

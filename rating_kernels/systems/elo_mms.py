@@ -21,6 +21,7 @@ from ..core.beliefs import Beliefs, Map, prefetch_next
 from ..core.jit import exact
 from ..core.learning import Learning, SharedArrays
 from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive, switch, within
+from ..core.margins import MarginParams, factor_of_round, margin_rule, sharpen_games
 from ..core.parts import prior_of
 from ..core.standings import Conditions, Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
@@ -58,7 +59,7 @@ SMALL = 1024  # participants up to which one thread is faster
 
 
 @dataclass(frozen=True, slots=True)
-class EloMMS:
+class EloMMS(MarginParams):
     """Hyperparameters of Elo-MMS.
 
     Attributes
@@ -183,7 +184,7 @@ def absorb(
 def rate_small(params: EloMMS, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
-        rounds.columns, team_columns(rounds), team_rules(params), _noise(params), _growth(params),
+        rounds.columns, margin_rule(params), team_columns(rounds), team_rules(params), _noise(params), _growth(params),
         ties_of(params), _table(beliefs.shared), beliefs.store, outcome,
     )  # fmt: skip
     if failed >= 0:
@@ -221,7 +222,7 @@ def _growth(params: EloMMS) -> Growth:
 
 
 @exact
-def _rate_small(rounds, teams, team_rules, noise, growth, ties, table, store, outcome):
+def _rate_small(rounds, margin, teams, team_rules, noise, growth, ties, table, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root.
 
     The roots of consecutive games of two without a common player are searched together
@@ -250,6 +251,10 @@ def _rate_small(rounds, teams, team_rules, noise, growth, ties, table, store, ou
             for k in range(i, j):
                 centre[k] += advantage[k]
         if offsets[r + 1] - i == 2 and not teamed:
+            if margin.kind > 0:
+                sharpen_games(r, stop, rounds, margin, centre, prior.beta)
+                for one in range(r, stop):
+                    noises[one] *= factor_of_round(one, rounds, margin, centre)
             failed = solve_games(r, stop, rounds, centre, prior.sigma, prior.beta, ties, outcome.perf)
         else:
             field, n = space.field, fill_field(r, rounds, teams, team_rules, members, space)
@@ -283,7 +288,7 @@ SYSTEM: System = System(
     name="elo-mms", params=EloMMS, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,
-    win_probability=win_probability, sized=True, performance_law=performance_law, advantages=True,
+    win_probability=win_probability, sized=True, performance_law=performance_law, advantages=True, margins="games",
     empty_summary=empty_field,
     learning=Learning(
         "learnt_drift", {f"learnt_{name}": CELLS for name in Table._fields}, (2, *CELLS),

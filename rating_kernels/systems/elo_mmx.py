@@ -17,6 +17,7 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import switch
+from ..core.margins import margin_rule, sharpen_games
 from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Conditions, Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System
@@ -27,7 +28,15 @@ from ..inference.gaussian import no_spans, performances, solve_round
 from ..inference.performance import group_starts, ties_of
 from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import Members
-from ..inference.teams.rounds import credit_round, fill_field, rate_team_round, team_columns, team_rules, team_space
+from ..inference.teams.rounds import (
+    credit_round,
+    fill_field,
+    has_teams,
+    rate_team_round,
+    team_columns,
+    team_rules,
+    team_space,
+)
 from ..inference.win_probability import normal_win_probability
 
 SMALL = 1024  # participants up to which one thread is faster
@@ -94,8 +103,8 @@ def absorb(
 def rate_small(params: EloMMX, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
-        rounds.columns, team_columns(rounds), team_rules(params), rates(params), ties_of(params),
-        params.ceiling_gaussian, beliefs.store, outcome,
+        rounds.columns, margin_rule(params), team_columns(rounds), team_rules(params), rates(params),
+        ties_of(params), params.ceiling_gaussian, beliefs.store, outcome,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no performance found")
@@ -140,7 +149,7 @@ def _absorb_rows(begin, end, player, time_seconds, prior, store, outcome):
 
 
 @exact
-def _rate_small(rounds, teams, team_rules, rates, ties, ceiling_gaussian, store, outcome):
+def _rate_small(rounds, margin, teams, team_rules, rates, ties, ceiling_gaussian, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root."""
     zero, player, advantage = np.int64(0), rounds.player, rounds.advantage
     group_perf, rating, space = np.empty(SMALL), np.empty(SMALL), team_space(teams, SMALL)
@@ -152,6 +161,8 @@ def _rate_small(rounds, teams, team_rules, rates, ties, ceiling_gaussian, store,
         _diffuse_rows(i, j, r, rounds, rates, store, prior)
         if len(advantage) > 0:
             to_strengths(i, j, advantage, prior.mu, rating)
+        if margin.kind > 0 and j - i == 2 and not has_teams(r, rounds, teams):
+            sharpen_games(r, r + 1, rounds, margin, prior.mu, prior.beta)
         field, n = space.field, fill_field(r, rounds, teams, team_rules, members, space)
         first = group_starts(field.lo[:n])
         rate = _inverse_delta(field.sigma[:n], field.beta)
@@ -171,6 +182,6 @@ SYSTEM: System = System(
     name="elo-mmx", params=EloMMX, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,
-    win_probability=win_probability, performance_law=performance_law, advantages=True, skips_all_tied=True,
-    ignores=("perf_ceiling",),
+    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="games",
+    skips_all_tied=True, ignores=("perf_ceiling",),
 )  # fmt: skip

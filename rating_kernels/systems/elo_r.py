@@ -29,6 +29,7 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map, places_needed
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, non_negative, positive, whole
+from ..core.margins import MarginParams, margin_rule, sharpen_games
 from ..core.numerics import C3
 from ..core.parts import prior_of
 from ..core.standings import Conditions, Floats, Rounds
@@ -43,7 +44,7 @@ SMALL = 192  # participants up to which one thread without a table is faster
 
 
 @dataclass(frozen=True, slots=True)
-class EloR:
+class EloR(MarginParams):
     """Hyperparameters of Elo-R. The attribute ``gamma`` of a player takes the place of that of the run.
 
     Attributes
@@ -170,9 +171,9 @@ def rate_small(params: EloR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome)
     done = 0
     while done < len(rounds):
         done, needed = _rate_small(
-            done, rounds.columns, beliefs.column("gamma"), params.gamma, gamma, eta2, params.drift_per_day,
-            params.noise == "simple", params.tie_mode == "half", params.max_len or 0, beliefs.store, _queue(beliefs),
-            beliefs.segments, outcome,
+            done, rounds.columns, margin_rule(params), beliefs.column("gamma"), params.gamma, gamma, eta2,
+            params.drift_per_day, params.noise == "simple", params.tie_mode == "half", params.max_len or 0,
+            beliefs.store, _queue(beliefs), beliefs.segments, outcome,
         )  # fmt: skip
         if needed < 0:
             raise ConvergenceError("no performance or no rating found")
@@ -229,7 +230,7 @@ def _single_out(omega, first, group_above, group_below):
 
 @exact
 def _rate_small(
-    r, rounds, own, usual, gamma, eta2, drift, simple, half, max_len, store, queue, history, outcome
+    r, rounds, margin, own, usual, gamma, eta2, drift, simple, half, max_len, store, queue, history, outcome
 ):  # fmt: skip
     """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root."""
     zero, parts, no = np.int64(0), np.int64(2), np.bool_(False)
@@ -243,6 +244,8 @@ def _rate_small(
         if noise_rows(i, j, player, time, eta2[r], drift, simple, store, queue, history, prior) >= 0:
             return r, -1
         _gamma_rows(i, j, r, rounds, own, usual, gamma[r], eta2[r], prior.beta)
+        if margin.kind > 0 and j - i == 2:
+            sharpen_games(r, r + 1, rounds, margin, prior.mu, prior.beta)
         mu, omega = prior.mu[i:j], _omega(prior.sigma[i:j], prior.beta[i:j])
         first = group_starts(rounds.lo[i:j])
         above, below = weigh_groups(omega, first)
@@ -264,7 +267,7 @@ def _rate_small(
 SYSTEM = System(
     name="elo-r", params=EloR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law,
+    win_probability=win_probability, performance_law=performance_law, margins="games",
     history=("perf", "inverse_tau"), deviations=2.0, skips_all_tied=True,
     attributes=(("gamma", "gamma", positive(POINTS)["limits"]),), above=lambda params: {"gamma": params.sigma_star},
 )  # fmt: skip

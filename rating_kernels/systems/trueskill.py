@@ -20,6 +20,7 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
+from ..core.margins import MarginParams, margin_rule, sharpen_games
 from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Conditions, Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, TeamLaws, check_limits
@@ -36,7 +37,7 @@ SMALL = 1024  # participants up to which one thread is faster
 
 
 @dataclass(frozen=True, slots=True)
-class TrueSkill:
+class TrueSkill(MarginParams):
     """Hyperparameters of TrueSkill. At construction None is replaced by the default of the model.
 
     Attributes
@@ -208,7 +209,13 @@ def rate_teams(params: TrueSkill, beliefs: Beliefs, round: Rounds, map: Map, out
 def rate_small(params: TrueSkill, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
-        rounds.columns, team_columns(rounds), *_noise(params), *_bounds(params), beliefs.store, outcome
+        rounds.columns,
+        margin_rule(params),
+        team_columns(rounds),
+        *_noise(params),
+        *_bounds(params),
+        beliefs.store,
+        outcome,
     )
     if failed >= 0:
         raise ConvergenceError("messages do not settle")
@@ -295,7 +302,7 @@ def _absorb_rows(begin, end, player, time_seconds, prior, precision, pull, store
 
 
 @exact
-def _rate_small(rounds, teams, tau2, beta, window, gap, sharpen, store, outcome):
+def _rate_small(rounds, margin, teams, tau2, beta, window, gap, sharpen, store, outcome):
     """Rate all rounds; returns -1, or the round whose messages do not settle."""
     player, advantage = rounds.player, rounds.advantage
     rating, precision, pull, gaps = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.full(SMALL, gap)
@@ -307,6 +314,8 @@ def _rate_small(rounds, teams, tau2, beta, window, gap, sharpen, store, outcome)
         _diffuse_rows(i, j, player, rounds.weight[r] * rounds.precision[r], tau2, beta, store, prior)
         if len(advantage) > 0:
             to_strengths(i, j, advantage, prior.mu, rating)
+        if margin.kind > 0 and j - i == 2 and not has_teams(r, rounds, teams):
+            sharpen_games(r, r + 1, rounds, margin, prior.mu, prior.beta)
         field, n = space.field, fill_summed(r, rounds, teams, members, space)
         if len(teams.bounds) > 0:
             _widen_gaps(teams.first[r], teams.first[r + 1], teams.bounds, window, gap, gaps)
@@ -329,6 +338,6 @@ SYSTEM = System(
     name="trueskill", performs=False, params=TrueSkill,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=rate_teams, team_laws=add_members,
-    win_probability=win_probability, performance_law=performance_law, advantages=True,
+    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="games",
     ignores=("perf_ceiling",),
 )  # fmt: skip

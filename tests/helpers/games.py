@@ -88,7 +88,8 @@ def as_contests(games: Iterable[Game]) -> list[Contest]:
         drawn = game.score == 0.5
         lo, hi = np.array([0, 0 if drawn else 1], np.int32), np.array([1 if drawn else 0, 1], np.int32)
         facts = f"g{number}", f"g{number}", "", game.time_seconds
-        contests.append(Contest(*facts, pa.array(names, pa.string()), lo, hi, game.weight))
+        points = None if game.points is None else np.array(sorted(game.points, reverse=True))
+        contests.append(Contest(*facts, pa.array(names, pa.string()), lo, hi, game.weight, points=points))
     return contests
 
 

@@ -35,12 +35,16 @@ def build_params(system: System, settings: Mapping[str, Any]) -> Any:
     """The system's hyperparameters from settings: text from a command line, JSON or Python values; ``ValueError`` for
     an unknown name, a wrong type, or a value that the system refuses.
     """
-    if not system.margins and any(field.name in settings for field in dataclasses.fields(MarginParams)):
-        able = [name for name, other in SYSTEMS.items() if other.margins]
-        raise ValueError(
-            f"{system.name} has no rule for margins of victory; {', '.join(able[:-1])} and {able[-1]} have one"
-        )
+    check_margin_rule(system, settings)
     return system.params(**convert_fields(system.params, settings, system.name))
+
+
+def check_margin_rule(system: System, names: Collection[str]) -> None:
+    """Raise ``ValueError`` if hyperparameters of margins are among ``names``, and the system has no rule for them."""
+    if not system.margins and any(field.name in names for field in dataclasses.fields(MarginParams)):
+        able = [name for name, other in SYSTEMS.items() if other.margins]
+        rule = f"{system.name} has no rule for margins of victory"
+        raise ValueError(f"{rule}; {', '.join(able[:-1])} and {able[-1]} have one")
 
 
 def build_contest_params(system: System, settings: Mapping[str, Any]) -> Any:

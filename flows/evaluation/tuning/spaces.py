@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ranklake.rating_kernels import System
+from ranklake.rating_kernels.core.margins import NO_MARGIN
 
-from ...common.configuration.settings import build_contest_params, convert_fields, parse_settings
+from ...common.configuration.settings import build_contest_params, check_margin_rule, convert_fields, parse_settings
 
 _CORNERS = 4096  # maximum number of combinations passed to the checks of the system
 
@@ -58,8 +59,9 @@ Space = Mapping[str, Axis]
 def parse_space(system: System, texts: Sequence[str]) -> dict[str, Axis]:
     """``("rho=0.04,1,inf", "weight_limit=0.05:0.5:log")`` as axes."""
     space: dict[str, Axis] = {}
-    hints = typing.get_type_hints(system.params)
-    for name, text in parse_settings(tuple(texts)).items():
+    hints, settings = typing.get_type_hints(system.params), parse_settings(tuple(texts))
+    check_margin_rule(system, settings)
+    for name, text in settings.items():
         if name not in hints:
             convert_fields(
                 system.params, {name: text}, system.name
@@ -94,6 +96,12 @@ def chosen_in(system: System, texts: Sequence[str]) -> dict[str, Any]:
     axes = parse_space(system, texts).items()
     values = {name: (axis.low, axis.high) if isinstance(axis, Range) else axis for name, axis in axes}
     return {name: next(filter(None, reversed(points)), None) for name, points in values.items()}
+
+
+def margin_in(system: System, texts: Sequence[str]) -> str:
+    """A margin of a space, other than "none" if there is one."""
+    axis = parse_space(system, texts).get("margin", ())
+    return next((str(word) for word in axis if word != NO_MARGIN), NO_MARGIN) if isinstance(axis, tuple) else NO_MARGIN
 
 
 def grid(space: Space) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from ranklake.storage import Dataset, Lake, LakeError
 from ranklake.storage.lake.access.lake import digest_of
 
 from ...common.configuration.settings import find_system
+from ...common.margins import check_points
 from ...common.progress import ProgressCallback, not_shown
 from ...common.skipping import Skipping
 from ...common.text import count
@@ -30,7 +31,7 @@ from ...rating.config import check_dataset_times
 from ...rating.player_state import add_state, player_state
 from .proposals import Proposals, Settings
 from .record import TuningConfig, TuningRecord, possible_metrics, settings_key
-from .spaces import chosen_in
+from .spaces import chosen_in, margin_in
 from .trials import RUNGS, Trial, TrialRounds, best_first, load_history, run_trial, tested
 
 _SAVE_SECONDS = 5.0  # between writes of an incomplete batch
@@ -76,7 +77,8 @@ def tune(
 
     ``proposals``: ``config.proposals()``, made before the lake is opened, so that an invalid space fails at once.
     ``on_progress``: called with the number of finished trials, the number of all trials, and a text about the best one.
-    Raises ValueError: the space has a hyperparameter that counts days, and the data set has no times.
+    Raises ValueError: the space has a hyperparameter that counts days, and the data set has no times, or a margin, and
+    it has no points.
     Raises LakeError: the data set is missing or too short, or the search of this name has another configuration.
     """
     dataset = Dataset.open(lake, config.dataset)
@@ -87,6 +89,7 @@ def tune(
     skipping = Skipping.of(system)
     state = player_state(config.system, dataset)
     history, first_round = load_history(dataset, n_train, skipping, state)
+    check_points(margin_in(system, config.space), len(history.rounds.points) > 0, f"data set {config.dataset}")
     contents = [digest.encode() for digest in dataset.contests.column("content_digest").to_pylist()]
     add_state(contents, dataset, state)
     # a suffix for histories with contests in which all tie, which release 0.1 skipped

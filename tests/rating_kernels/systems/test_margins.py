@@ -106,7 +106,21 @@ def test_players__that_are_swapped_swap_their_bits(name, kind) -> None:
     assert same_bits(one, other)
 
 
-@pytest.mark.parametrize("name", ABLE)
+@pytest.mark.parametrize("name", sorted(set(ABLE) - set(BY_PAIRS)))
+@pytest.mark.parametrize("kind", KINDS)
+def test_change__by_less_noise_is_below_a_draw_for_every_loss_and_above_for_every_win(name, kind) -> None:
+    """Less noise makes a victory of a strong favourite more certain: a clear one may gain less than a narrow one."""
+    many, random = 500, np.random.default_rng(8)
+    mu, changes = random.normal(1500.0, 300.0, 2 * many), []
+    for scored, against in ((0, 5), (0, 1), (2, 2), (1, 0), (5, 0)):
+        rounds = rounds_of_games([(2 * i, 2 * i + 1, scored, against, 0.0) for i in range(many)])
+        outcome = rated(name, rounds, mu, margin=kind)
+        changes.append((outcome.mu - outcome.mu_prior)[np.argsort(rounds.player)][::2])
+    assert (np.maximum(*changes[:2]) < changes[2]).all()
+    assert (changes[2] < np.minimum(*changes[3:])).all()
+
+
+@pytest.mark.parametrize("name", BY_PAIRS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_change__increases_with_the_result_and_its_margin(name, kind) -> None:
     """From defeat by 5 to victory by 5, for many ratings at the same time."""
@@ -119,6 +133,30 @@ def test_change__increases_with_the_result_and_its_margin(name, kind) -> None:
         own = outcome.mu[np.argsort(rounds.player)][::2]
         assert (own > before).all(), (scored, against)
         before = own
+
+
+@pytest.mark.parametrize("name", ["elo-mmr", "elo-mmx", "elo-mms"])
+def test_sigma__falls_with_the_margin_and_the_drift_before_a_game_does_not_depend_on_it(name) -> None:
+    outcomes = [rated(name, [(0, 1, scored, 0, 0.0)], margin="log") for scored in (1, 3, 9)]
+    assert all(same_bits(outcomes[0].sigma_prior, one.sigma_prior) for one in outcomes[1:])
+    sigmas = np.array([one.sigma for one in outcomes])
+    assert (np.diff(sigmas, axis=0) < 0.0).all()
+
+
+@pytest.mark.parametrize("advantage", [0.0, 35.0])
+@pytest.mark.parametrize("name", sorted(set(ABLE) - set(BY_PAIRS)))
+def test_noise__of_a_game_is_divided_by_its_factor(name, advantage) -> None:
+    """A factor of 4 is a precision of 4, for the systems that rate games with advantages in steps, too."""
+    game = rounds_of_games([(0, 1, 4, 0, advantage)])
+    with_margin = rated(name, game, margin="linear", margin_slope=1.0)
+    precise = rated(name, dataclasses.replace(game, precision=np.array([4.0])))
+    for column in ("mu", "sigma", "perf"):
+        assert np.allclose(getattr(with_margin, column), getattr(precise, column), rtol=1e-12, equal_nan=True), column
+
+
+@pytest.mark.parametrize("name", sorted(set(ABLE) - set(BY_PAIRS)))
+def test_rounds__of_three_have_no_margin(name) -> None:
+    assert same_bits(*(rated(name, CONTEST, (1480.0, 1700.0, 1555.0), margin=kind) for kind in ("log", "none")))
 
 
 @pytest.mark.parametrize("name", ABLE)
@@ -207,3 +245,30 @@ def test_threads__have_the_bits_of_serial(name) -> None:
 def test_hyperparameters__out_of_range_are_refused(name, chosen, rule) -> None:
     with pytest.raises(ValueError, match=rule):
         SYSTEMS[name].params(**chosen)
+
+
+def poisson_games(seed: int, n: int = 6000, players: int = 30) -> Rounds:
+    """Games whose points have means exp(+lead) and exp(-lead) of skills."""
+    random = np.random.default_rng(seed)
+    skill, a = random.normal(0.0, 0.35, players), random.integers(0, players, n)
+    b = (a + random.integers(1, players, n)) % players
+    mean = np.exp(skill[a] - skill[b])
+    columns = a, b, random.poisson(mean), random.poisson(1.0 / mean), np.zeros(n)
+    return rounds_of_games(list(zip(*(column.tolist() for column in columns), strict=True)))
+
+
+def best_log_loss(rounds: Rounds, margin: str) -> float:
+    """Nats a game of the last three quarters, with the best of eight K."""
+    score, found = np.where(rounds.lo[1::2] == 0, 0.5, 1.0), []
+    for k in 3.5 * 1.5 ** np.arange(8):
+        mu = rated("elo", rounds, np.full(30, 1500.0), margin=margin, k=float(k)).mu_prior
+        expected = 1.0 / (1.0 + 10.0 ** ((mu[1::2] - mu[::2]) / 400.0))
+        losses = -(score * np.log(expected) + (1.0 - score) * np.log1p(-expected))
+        found.append(losses[len(losses) // 4 :].mean())
+    return float(min(found))
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20))])
+def test_log__predicts_generated_games_better_than_none_with_the_best_k_of_each(seed) -> None:
+    rounds = poisson_games(seed)
+    assert best_log_loss(rounds, "log") < best_log_loss(rounds, "none")
