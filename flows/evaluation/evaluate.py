@@ -25,6 +25,7 @@ from ..common.text import count
 from ..compilation.compile import CompileCallback, announce, compile_parts
 from ..results.rated_rounds import RatedRounds
 from .games import summary
+from .margins import slope_of
 from .pieces import PieceScorer, split
 from .scores import EACH_ROUND, RoundScores
 
@@ -49,6 +50,8 @@ class Evaluation:
     :func:`ranklake.rating_kernels.metrics.rank_errors.rank_errors`.
     ``games`` (float64[r, filters, 4] or None): sums over the games of each period; see
     :func:`.games.score_games`. None for a run over contests.
+    ``margins`` (float64[r, 6] or None): sums over the games with points of each period; see
+    :func:`.margins.score_margins`. None for a run over contests.
     ``damage``: reason why later rounds in the lake are not valid rounds of the run; empty if all are.
     """
 
@@ -62,7 +65,16 @@ class Evaluation:
     filters: dict[str, RoundScores]
     errors: npt.NDArray[np.float64]
     games: npt.NDArray[np.float64] | None = None
+    margins: npt.NDArray[np.float64] | None = None
     damage: str = ""
+
+    @property
+    def margin_and_surprise(self) -> dict[str, Any] | None:
+        """The number of games with points, the slope of their surprises for 100 rating points of lead, and its standard
+        error; None without such games. See :mod:`.margins`.
+        """
+        found = None if self.margins is None else slope_of(self.margins)
+        return found if found and found["games"] else None
 
     def __len__(self) -> int:
         return len(self.contest_ids)
@@ -123,6 +135,7 @@ class Evaluation:
                 "rank_errors": [row._asdict() for row in self.rank_errors()],
             }
             | ({} if self.games is None else {"games": summary(self.games)})
+            | ({} if (found := self.margin_and_surprise) is None else {"margin_and_surprise": found})
         )
         return document
 
@@ -198,6 +211,7 @@ def evaluate(
         {filter: RoundScores.joined([part.filters[filter] for part in scored]) for filter in scored[0].filters},
         np.concatenate([part.errors for part in scored]),
         np.concatenate([part.games for part in scored]) if rounds.of_games else None,
+        np.concatenate([part.margins for part in scored]) if rounds.of_games else None,
         chain.reason if chain.rest else "",
     )
 

@@ -18,6 +18,7 @@ from ..common.configuration.settings import build_params, find_system, recorded_
 from ..results.rated_rounds import RatedRounds
 from .entrants import Entrants
 from .games import GameFacts, score_games
+from .margins import score_margins
 from .scores import RoundScores
 
 _COLUMNS = ("lo", "mu_prior", "sigma_prior", "mu", "n_before")
@@ -30,6 +31,7 @@ class Piece(NamedTuple):
     filters: dict[str, RoundScores]
     errors: Floats
     games: Floats | None
+    margins: Floats | None
 
 
 def split(chain: Chain, first_round: int, n_rows: int) -> Iterator[Chain]:
@@ -74,18 +76,22 @@ class PieceScorer:
         table = pa.concat_tables([part.replace_schema_metadata() for _, part in read])
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         self._check(table, offsets, begin)
-        conditions, results, advantage, given = self._conditions.take(rounds), None, None, np.empty(0)
+        conditions, results, advantage, given = self._conditions.take(rounds), None, None, None
         if self._games is not None:
             results = offsets // 2  # the first game of each period
             player = table.column("player").to_numpy()
-            conditions, advantage, given = self._games.of(rounds.start, rounds.stop, offsets, player)
+            given = self._games.of(rounds.start, rounds.stop, offsets, player)
+            conditions, advantage = given.conditions, given.advantage
             offsets = np.arange(0, offsets[-1] + 1, 2)
         entrants = self._entrants(table, offsets, conditions, rounds, advantage)
         n_players = np.diff(entrants.offsets) if results is None else np.where(sizes > 0, 2, 0)
         errors = self._rank_errors(entrants, self.division[rounds], results)
         scores = entrants.scores(scale=self._scale, results=results)
-        games = None if results is None else score_games(entrants, scores, results, given)
-        return Piece(n_players, scores, errors, games)
+        games = margins = None
+        if given is not None and results is not None:
+            games = score_games(entrants, scores, results, given.score)
+            margins = score_margins(self._system, self._params, entrants, given, results)
+        return Piece(n_players, scores, errors, games, margins)
 
     def _check(self, table: pa.Table, offsets: Longs, begin: int) -> None:
         bad = ~(np.isfinite(table.column("mu_prior").to_numpy()) & np.isfinite(table.column("mu").to_numpy()))

@@ -61,6 +61,8 @@ def show_evaluations(
         yield from (comparison_table(found.runs, filter) for filter in filters)
     if any(evaluation.games is not None for evaluation in found.runs):
         yield games_table(found.runs)
+    if any(evaluation.margin_and_surprise for evaluation in found.runs):
+        yield margins_table(found.runs)
     for evaluation in found.runs:
         yield from breakdown_tables(evaluation, breakdowns, filters)
     for one, other, rates in found.win_rates() if pairs else ():
@@ -104,6 +106,19 @@ def games_table(evaluations: Sequence[Evaluation]) -> Table:
         for name, row in {} if evaluation.games is None else summary(evaluation.games).items():
             values = [f"{100 * row['draws']:.1f}", f"{row['squared_error']:.4f}", f"{row['cross_entropy']:.4f}"]
             table.add_row(evaluation.run, name, f"{row['games']:,}", *(values if row["games"] else ["", "", ""]))
+    return table
+
+
+def margins_table(evaluations: Sequence[Evaluation]) -> Table:
+    """Runs over games with points: the slope of the surprises on the lead, with its standard error."""
+    columns = {"run": NAME, "games with points": NUMBER, "slope": NUMBER, "standard error": NUMBER}
+    title = "margin and surprise: slope of m (S - E) for 100 points of lead"
+    caption = "near 0: a lead before the game says no more and no less than the next result shows"
+    table = new_table(columns, title=title, caption=caption)
+    for evaluation in evaluations:
+        if found := evaluation.margin_and_surprise:
+            values = (f"{found[name]:.4f}" for name in ("slope", "standard_error"))
+            table.add_row(evaluation.run, f"{found['games']:,}", *values)
     return table
 
 
