@@ -51,7 +51,7 @@ def largest_changes(rounds: RatedRounds, display: Display, row: dict[str, Any]) 
             if not abs(outcome.mu_prior[0] - row["mu_prior"]) < _SAME:
                 raise LakeError(
                     f"the belief before round {row['round_index']} of run {rounds.run.name} does not follow from the "
-                    "player's own performances, as in rounds of teams; --caps cannot be computed"
+                    "player's own performances, as in rounds of teams and games with margins; --caps cannot be computed"
                 )
             change = float(outcome.mu[0]) - row["mu_prior"]
             found.append(change if abs(change) < _UNBOUNDED else math.copysign(math.inf, far))

@@ -24,6 +24,7 @@ from ...results.rated_rounds import RatedRounds
 from ...results.rating_format import RatingFormat
 from ...results.titles import TitlesChoice
 from .caps import Caps, largest_changes
+from .game_margin import GameMargin, game_margin
 from .period_explanation import PeriodExplanation, explain_period
 
 
@@ -43,6 +44,7 @@ class Explanation:
     addend for new players, and of a preset's minimum; of the shift of all ratings since the round before, with a steady
     level.
     ``caps``: how far the contest could have moved ``mu``; None if it was not asked for.
+    ``margin``: of a contest of two with points, in a run that counts margins.
     """
 
     handle: str
@@ -71,11 +73,14 @@ class Explanation:
     from_shift: float
     change: float
     caps: Caps | None = None
+    margin: GameMargin | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The attributes as a JSON object; the caps, if they were asked for, are null without a bound."""
         document = asdict(self)
-        del document["caps"]
+        del document["caps"], document["margin"]
+        if self.margin is not None:
+            document["margin"] = self.margin._asdict()
         if self.caps is not None:
             document |= {name: value if isfinite(value) else None for name, value in self.caps._asdict().items()}
         return document
@@ -149,6 +154,7 @@ def explain(
         **{name: row[name] for name in ("perf", "n_before", "mu_prior", "sigma_prior", "mu", "sigma")},
         **_parts(display, row, *_before(rounds, row, display)),
         caps=largest_changes(rounds, display, row) if caps else None,
+        margin=game_margin(rounds, display, contest_id, rows, at),
     )
     return explanation, form
 

@@ -76,6 +76,11 @@ def explanation_table(found: Explanation, form: RatingFormat) -> Table:
         if part or text == parts[0][0]:
             table.add_row(text, "", "", form.change(part))
     table.add_row("change", "", "", form.change(found.change))
+    if (margin := found.margin) is not None:
+        table.add_section()
+        table.add_row(f"points {margin.points:g} to {margin.opponent_points:g}, d = {margin.difference:g}", "", "", "")
+        table.add_row("x, lead of the winner before the game", form.change(margin.lead), "", "")
+        table.add_row(f"the game counted m = {margin.factor:.4f} times", "", "", "")
     if found.caps is not None:
         table.add_section()
         for text, cap in (("largest rise of mu by one result", found.caps.largest_rise),

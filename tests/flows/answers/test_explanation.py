@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from helpers.answers import player_history
 from helpers.commands import Command
@@ -119,3 +121,23 @@ def test_command__shows_the_parts(lake: Lake, invoke: Command) -> None:
     assert f"expected {found.expected_place:.1f}" in text
     assert form.change(found.from_mu) in text
     assert form.change(found.change) in text
+
+
+def test_explain__of_a_game_shows_how_often_it_counted(tmp_path: Path, invoke: Command) -> None:
+    games = [
+        contest("first", "ann", "bob", points=np.array([3.0, 1.0])),
+        contest("upset", "bob", "ann", points=np.array([9.0, 2.0])),
+        contest("unknown", "ann", "bob"),
+    ]
+    made = lake_of(tmp_path / "lake", games)
+    rate_run(made, system="elo", margin="log_lead", margin_cap=5.0)
+    found, _ = explain(made, "run", "ann", "upset")
+    lead = -16.0 * 1.584962500721156 * math.log(2.0) * 2  # the first game counted ln 3 times
+    factor = math.log(6.0) * 2.2 / (0.001 * lead + 2.2)
+    assert found.to_json()["margin"] == pytest.approx(
+        {"points": 2.0, "opponent_points": 9.0, "difference": 5.0, "lead": lead, "factor": factor}, rel=1e-12
+    )
+    shown = invoke("explain", "ann", "upset", "--run", "run", "--lake", made.url).out
+    assert "points 2 to 9, d = 5" in shown
+    assert f"counted m = {factor:.4f} times" in shown
+    assert "margin" not in explain(made, "run", "ann", "unknown")[0].to_json()
