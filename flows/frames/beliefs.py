@@ -242,7 +242,7 @@ def _columns_of_frame(
     n_rounds = _number_column(given, "n_rounds", np.zeros(len(given)), least=-1.0, whole=True)
     state = system.state(params, mu, sigma)
     limits = system.permitted(params)
-    if "mu" in limits:
+    if "mu" in have & limits.keys():
         mu = _state_column(given, "mu", np.full(len(given), float(params.mu_init)), limits["mu"])
     for name in state.keys() & set(given.columns):
         state[name] = _state_column(given, name, state[name], limits.get(name))

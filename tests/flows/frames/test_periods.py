@@ -121,6 +121,11 @@ REFUSED: dict[str, tuple[pd.DataFrame, dict[str, Any], str]] = {
         "fide rates games against rated players, and no player of the results has a rating; give some, as "
         "beliefs={'ann': 1830}, or let all begin with one, as mu_init=1500",
     ),
+    "no ratings": (
+        games_of(*ONE), {"period": "month", "beliefs": BORN[["player", "birth_year"]].replace(85, 1985)},
+        "fide rates games against rated players, and no player of the results has a rating; give some, as "
+        "beliefs={'ann': 1830}, or let all begin with one, as mu_init=1500",
+    ),
     "hours": (
         HOURS,
         {"period": "hour"},
