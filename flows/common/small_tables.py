@@ -26,21 +26,23 @@ def read_columns(name: str, path: Path, columns: Sequence[str]) -> Iterator[tupl
         raise ValueError(f"{where} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise ValueError(f"{where} is not UTF-8; save it as CSV in UTF-8") from None
-    head = lines[0] if lines else ""
-    delimiter = max(",;\t", key=head.count)
-    have = [cell.strip().lower() for cell in head.split(delimiter)]
-    check_columns(where, have, columns)
-    at = [have.index(column) for column in columns]
-    for number, cells in enumerate(csv.reader(lines[1:], delimiter=delimiter), 2):
-        if cells:
-            yield f"{where}, line {number}", [cells[i].strip() if i < len(cells) else "" for i in at]
+    delimiter = max(",;\t", key=lines[0].count) if lines else ","
+    rows = csv.reader(lines, delimiter=delimiter)
+    try:
+        have = [cell.strip().lower() for cell in next(rows, [])]
+        check_columns(where, have, columns)
+        at = [have.index(column) for column in columns]
+        for cells in filter(None, rows):
+            yield f"{where}, line {rows.line_num}", [cells[i].strip() if i < len(cells) else "" for i in at]
+    except csv.Error as error:
+        raise ValueError(f"{where} cannot be read as CSV: {error}") from None
 
 
 def check_columns(where: str, have: Sequence[str], needed: Sequence[str]) -> None:
     """Raise ``ValueError`` unless a table has all needed columns."""
     for column in needed:
         if column not in have:
-            names = ", ".join(map(quoted, have))
+            names = ", ".join(map(quoted, have)) or "none"
             raise ValueError(f"{where} has no column {column}; it has {names} and needs {' and '.join(needed)}")
 
 

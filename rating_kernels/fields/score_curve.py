@@ -14,11 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.jit import exact, inner_exact
+from ..core.limits import POINTS, positive
 from ..core.standings import Floats
 
 MAX_POINTS = 10_000  # of a table; all runs, snapshots and messages of a cluster have it among the hyperparameters
 
 LOGISTIC, NORMAL, IN_PIECES = 0, 1, 2
+_LEADS = positive(POINTS)["limits"]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)  # exact for cubics times leads
 
 
@@ -49,8 +51,8 @@ def check_points(name: str, numbers: Sequence[float]) -> None:
     before = (-1.0, 0.0)
     for row, (lead, expected) in enumerate(points, 1):
         where, got = f"{name}, row {row}", f"got lead {lead:g} and expected {expected:g}"
-        if not 0.0 <= lead <= 1e10:
-            raise ValueError(f"{where}: a lead must be within 0..1e+10 rating points, {got}")
+        if lead != 0.0 and not _LEADS.contains(lead):
+            raise ValueError(f"{where}: a lead must be 0 or {_LEADS.rule}, {got}")
         if not 0.5 <= expected <= 1.0:
             raise ValueError(f"{where}: an expected score must be within 0.5..1, {got}")
         if (lead == 0.0) != (expected == 0.5):
@@ -61,6 +63,8 @@ def check_points(name: str, numbers: Sequence[float]) -> None:
                 "beyond the last row the curve is flat"
             )
         before = lead, expected
+    if before[0] == 0.0:
+        raise ValueError(f"{name} must have a row with a lead above 0")
 
 
 def shape_of(numbers: Sequence[float]) -> Shape:

@@ -84,7 +84,7 @@ POINTS = (100.0, 0.6, 300.0, 0.85, 500.0, 0.99)
 
 def test_table__of_a_curve_is_read_from_files_frames_and_numbers(tmp_path: Path) -> None:
     files = [
-        write(tmp_path / "curve.csv", "lead,expected", "100,0.6", "300,0.85", "", "500,0.99"),
+        write(tmp_path / "curve.csv", '"lead","expected"', "100,0.6", "300,0.85", "", "500,0.99"),
         write(tmp_path / "other.csv", "\ufeffExpected;note;Lead", ".6;a;100", ".85;b;3e2", ".99;c;500"),
     ]
     frame = pd.DataFrame({"lead": POINTS[::2], "expected": POINTS[1::2], "note": "x"})
@@ -113,7 +113,8 @@ def test_table__of_a_curve_is_read_from_files_frames_and_numbers(tmp_path: Path)
         (["lead,expected", "100"], "line 2: expected must be a number, got ''"),
         (["lead,expected", "100,0.6", "90,0.7"], "cdf_table, row 2: leads and expected scores must both increase"),
         (["lead,expected"], "cdf_table must have rows of a lead and an expected score, got 0 numbers"),
-        ([], "has no column lead; it has '' and needs lead and expected"),
+        ([], "has no column lead; it has none and needs lead and expected"),
+        (["lead,expected", "9" * 140_000 + ",1"], "cannot be read as CSV: field larger than field limit"),
     ],
 )
 def test_table__that_is_no_curve_is_refused_at_its_line(tmp_path: Path, lines: list[str], said: str) -> None:

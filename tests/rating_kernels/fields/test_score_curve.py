@@ -81,7 +81,9 @@ def test_sum__is_that_of_the_opponents_one_by_one(table: list[float], ratings: l
     [
         ((), "table must have rows of a lead and an expected score, got 0 numbers"),
         ((100.0,), "got 1 numbers"),
-        ((100.0, 0.6, -5.0, 0.7), "table, row 2: a lead must be within 0..1e.10 rating points, got lead -5"),
+        ((100.0, 0.6, -5.0, 0.7), r"row 2: a lead must be 0 or within 1e-09\.\.1e\+10 rating points, got lead -5"),
+        ((1e-300, 0.6), "row 1: a lead must be 0 or within"),
+        ((0.0, 0.5), "table must have a row with a lead above 0"),
         ((100.0, 0.4), "row 1: an expected score must be within 0.5..1, got lead 100 and expected 0.4"),
         ((100.0, 60.0), "row 1: an expected score must be within 0.5..1, got lead 100 and expected 60"),
         ((100.0, math.nan), "row 1: an expected score must be within 0.5..1"),
