@@ -98,6 +98,7 @@ class Content:
                 "handle": handles.take(columns["player"]),
                 "time_seconds": times.take(index),
                 "year": years.take(index),
+                "points": self._points_of(columns),
                 **skills,
             }
             at += n
@@ -137,6 +138,10 @@ class Content:
         """The team of each row, given its round and player; null for individuals."""
         named = self._rated.teams.of_rows(round_index, player)
         return pa.nulls(len(round_index), pa.string()) if named is None else named.name
+
+    def _points_of(self, columns: dict[str, pa.Array]) -> pa.Array:
+        points = self._rated.points.of_rows(*(columns[name].to_numpy() for name in ("round_index", "player")))
+        return pa.array(points, from_pandas=True)  # NaN is null
 
     def _rows(self, start: int, stop: int | None, what: str, unrated: bool = False) -> Iterator[dict[str, pa.Array]]:
         names = [*_RATED, "rated"] if unrated else _RATED

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
+from ranklake.storage.datasets.round_points import RoundPoints
 from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.datasets.tables.teams import Teams
@@ -116,6 +117,11 @@ class RatedRounds:
     def teams(self) -> RoundTeams:
         """The teams of all rounds."""
         return RoundTeams(self.dataset, self.contests_table.column("contest_id").combine_chunks())
+
+    @cached_property
+    def points(self) -> RoundPoints:
+        """The points of all rounds."""
+        return RoundPoints(self.dataset, self.contests_table.column("contest_id").combine_chunks())
 
     def teams_of(self, rows: pa.Table) -> Teams | None:
         """The teams of rows of the rounds table; None if none is of a team."""

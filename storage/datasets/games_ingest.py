@@ -14,7 +14,7 @@ from ..lake.errors import LakeError
 from .ingest import Ingest
 from .tables.contests import Contest
 from .tables.games import GAMES_KIND, Period, are_fractional
-from .tables.points import column_of, join_points
+from .tables.points import are_known, column_of, join_points
 from .tables.rows import Row
 
 
@@ -43,7 +43,8 @@ class GamesIngest(Ingest):
     def _row(self, contest: Any, digest: str) -> Row:
         n = len(contest)
         values = (contest.contest_id, contest.name, None, contest.time_seconds, 1.0, None)
-        return Row(*values, 2 * n, digest, "", 0, n, digest, fractional=are_fractional(contest.score) or None)
+        marks = are_fractional(contest.score) or None, are_known(contest.games.points) or None
+        return Row(*values, 2 * n, digest, "", 0, n, digest, fractional=marks[0], scored=marks[1])
 
     def _encode(self, contests: Sequence[Any], rows: Sequence[Row]) -> pa.Buffer:
         handles = pa.concat_arrays([period.handles for period in contests])

@@ -119,6 +119,12 @@ CONTESTS = pa.schema(
             nullable=True,
         ),
         _PRECISION,
+        _field(
+            "scored",
+            pa.bool_(),
+            "whether points of a participant were known in the source; null is false",
+            nullable=True,
+        ),
     ]
 )
 
@@ -230,7 +236,15 @@ ENTRY = pa.schema(
 
 # Columns of later releases: a file without a value in them lacks them, and its bytes are those of earlier releases.
 OPTIONAL = {
-    "contests": ("n_teams", "field_includes_unrated", "rated_above", "rated_below", "fractional", "precision"),
+    "contests": (
+        "n_teams",
+        "field_includes_unrated",
+        "rated_above",
+        "rated_below",
+        "fractional",
+        "precision",
+        "scored",
+    ),
     "standings": ("team", "share", "rated", "points"),
     "games": ("weight", "advantage", "points", "opponent_points", "precision"),
     "rounds": ("rated",),
@@ -264,6 +278,7 @@ _RATINGS = pa.schema(
         *(SMOOTHED.field(name) for name in ("smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")),
         STANDINGS.field("team"),
         _field("rated", pa.bool_(), "whether the rating of the participant may change"),
+        _POINTS,
     ]
 )
 

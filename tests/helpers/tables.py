@@ -87,11 +87,14 @@ def expected_ratings(lake: Lake, run: str = "run", deviations: float | None = No
     times = dict(
         zip(*(dataset.contests.column(name).to_pylist() for name in ("contest_id", "time_seconds")), strict=True)
     )
-    ids, team = dataset.contests.column("contest_id").to_pylist(), {}
+    ids, team, points = dataset.contests.column("contest_id").to_pylist(), {}, {}
     for place, contest_id in enumerate(ids):
         for part in dataset.standings(place, place + 1):
             names = [None] * len(part.player) if part.teams is None else part.teams.name.to_pylist()
             team |= {(contest_id, player): name for player, name in zip(part.player.tolist(), names, strict=True)}
+            if part.points is not None:
+                known = zip(part.player.tolist(), part.points.tolist(), strict=True)
+                points |= {(contest_id, player): value for player, value in known if value == value}
     rows: list[dict[str, Any]] = []
     for row in opened.read_rounds(verify=True).to_pylist():
         belief = np.float64(row["mu"]), np.float64(row["sigma"])
@@ -99,7 +102,8 @@ def expected_ratings(lake: Lake, run: str = "run", deviations: float | None = No
         time = times.get(row["contest_id"])
         year = None if time is None else datetime.fromtimestamp(time, UTC).year
         facts = {"handle": handles[row["player"]], "rating": rating, "time_seconds": time, "year": year, "rated": True}
-        rows.append(row | facts | {"team": team.get((row["contest_id"], row["player"]))})
+        key = row["contest_id"], row["player"]
+        rows.append(row | facts | {"team": team.get(key), "points": points.get(key)})
     schema = delta(lake, "ratings", run=run).to_pyarrow_table().schema
     return pa.Table.from_pylist(rows, schema=schema).sort_by([(name, "ascending") for name in ORDER["ratings"]])
 

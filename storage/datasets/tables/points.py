@@ -33,8 +33,13 @@ def join_points(points: Sequence[Points], sizes: Sequence[int]) -> Points:
     return np.concatenate(list(given))
 
 
+def are_known(points: Points) -> bool:
+    """Whether any of the points are known."""
+    return points is not None and not np.isnan(points).all()
+
+
 def content_of(points: Points) -> bytes:
     """Bytes that differ for other points, for digests; none if all are unknown."""
-    if points is None or np.isnan(points).all():
+    if points is None or not are_known(points):
         return b""
     return b"points" + np.where(np.isnan(points), np.nan, points + 0.0).tobytes()  # one NaN, and no -0.0

@@ -11,6 +11,7 @@ import pyarrow as pa
 from ...lake.schemas import CONTESTS
 from .contests import Contest
 from .games import digest_of_games
+from .points import are_known
 from .standings import StandingsPart
 
 
@@ -35,6 +36,7 @@ class Row(msgspec.Struct, gc=False):  # a million rows would slow down every ful
     rated_below: float | None = None
     fractional: bool | None = None
     precision: float | None = None
+    scored: bool | None = None
 
     @classmethod
     def of(cls, contest: Contest, digest: str) -> Row:
@@ -46,7 +48,8 @@ class Row(msgspec.Struct, gc=False):  # a million rows would slow down every ful
         below = None if contest.rated_below == math.inf else contest.rated_below
         precision = None if contest.precision == 1.0 else contest.precision
         later = contest.n_teams, contest.field_includes_unrated or None, above, below
-        return cls(*values, n, digest, "", 0, n, digest, *later, precision=precision)
+        scored = are_known(contest.points) or None
+        return cls(*values, n, digest, "", 0, n, digest, *later, precision=precision, scored=scored)
 
     def content(self, part: StandingsPart, names: pa.StringArray) -> tuple[int, int | None, str]:
         """Participations, teams and digest of the contest with the standings of ``part``.

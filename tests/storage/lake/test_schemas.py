@@ -26,8 +26,9 @@ FIXED = {
 ROWS = {  # two rows a table, in the order of its columns
     "contests": [
         ("a", "Erste Runde", "https://example.org/a", 1_700_000_000, 1.0, None, 2, "00", "x.parquet", 0, 3, "01",
-         None, None, None, 2100.5, True, None),
-        ("b", "", None, -(2**62), 0.5, 2400.0, 0, "ff", "y.parquet", 2**40, 0, "ff", 1, True, 1900.0, None, None, 2.5),
+         None, None, None, 2100.5, True, None, None),
+        ("b", "", None, -(2**62), 0.5, 2400.0, 0, "ff", "y.parquet", 2**40, 0, "ff", 1, True, 1900.0,
+         None, None, 2.5, True),
     ],
     "standings": [
         ("a", 0, "Ünal", 0, 0, None, None, None, 1e9),

@@ -1,0 +1,65 @@
+"""Points in the published ratings: of contests and of games, as the data set has them, null if unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from helpers.builders import contest, ingest
+from helpers.games import Game, as_periods, ingest_periods
+from helpers.lakes import rate_run
+from helpers.tables import assert_published, read
+
+from ranklake.flows.maintenance.verify import Verifier
+from ranklake.flows.publication.export import export_rows
+from ranklake.flows.publication.publish import publish
+from ranklake.storage import Dataset, Lake
+from ranklake.storage.datasets.round_points import RoundPoints
+
+SCORED = replace(contest("b", ["x", "y", "z"]), points=np.array([7.5, np.nan, -3.0]))
+
+
+def points(lake: Lake) -> list[tuple[str, str, float | None]]:
+    return list(
+        zip(*read(lake, "ratings").select(["contest_id", "handle", "points"]).to_pydict().values(), strict=True)
+    )
+
+
+def test_publish__has_the_points_of_contests_and_their_corrections(lake: Lake) -> None:
+    ingest(lake, [contest("a", ["x", "y"]), SCORED, contest("c", ["z", "x"])])
+    rate_run(lake, system="elo")
+    publish(lake, "run")
+    expected = [("a", "x", None), ("a", "y", None), ("b", "x", 7.5), ("b", "y", None), ("b", "z", -3.0)]
+    assert points(lake)[:5] == expected
+    assert points(lake)[5:] == [("c", "x", None), ("c", "z", None)]
+    assert_published(lake)
+    assert list(Verifier(lake).everything()) == []
+    assert pa.Table.from_batches(list(export_rows(lake, "run", "ratings"))).column("points").null_count == 5
+    with Dataset.ingest(lake, "games") as correcting:
+        correcting.disqualify("b", "x")
+    dataset = Dataset.open(lake, "games")  # the run still has the player
+    player = np.array([dataset.find(name) for name in "xyz"], np.int32)
+    found = RoundPoints(dataset, ["a", "b", "c"]).of_rows(np.ones(3, np.int32), player)
+    assert np.array_equal(found, [np.nan, np.nan, -3.0], equal_nan=True)
+    rate_run(lake, system="elo")
+    publish(lake, "run")
+    assert points(lake)[2:4] == [("b", "y", None), ("b", "z", -3.0)]
+
+
+def test_publish__has_the_points_of_both_players_of_a_game(tmp_path: Path) -> None:
+    lake = Lake.open(tmp_path / "lake", create=True)
+    games = [
+        Game("a", "b", 0.0, 100, points=(1.0, 3.0)),
+        Game("b", "a", 0.5, 200, points=(2.0, 2.0)),
+        Game("a", "b", 1.0, 300),
+        Game("a", "c", 1.0, 90_000),
+    ]
+    ingest_periods(lake, as_periods(games), "games")
+    rate_run(lake, system="elo")
+    publish(lake, "run")
+    found = read(lake, "ratings").sort_by([("handle", "ascending"), ("n_before", "ascending")])
+    assert list(zip(found["handle"].to_pylist(), found["points"].to_pylist(), strict=True)) == [
+        ("a", 1.0), ("a", 2.0), ("a", None), ("a", None), ("b", 3.0), ("b", 2.0), ("b", None), ("c", None),
+    ]  # fmt: skip
