@@ -11,6 +11,8 @@ import re
 import sys
 from pathlib import Path
 
+from ranklake.flows.plotting.figures import rounded
+
 PAGE = Path(__file__).resolve().parent / "_static" / "experiments.html"
 ROWS = 12  # of a table
 _FIGURE = re.compile(r"<figure>.*?</figure>\n?", re.DOTALL)
@@ -41,8 +43,7 @@ def _section(section: str) -> str:
 def _image(found: re.Match[str]) -> str:
     """A figure with coordinates to a tenth of a point, on few lines."""
     svg = base64.b64decode(found[1]).decode("utf-8")
-    svg = re.sub(r"\d+\.\d{2}", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), svg)
-    svg = re.sub(r" \n|\n(?=[LMz])", " ", svg)
+    svg = re.sub(r" \n|\n(?=[LMz])", " ", rounded(svg, 1))
     return f'src="data:image/svg+xml;base64,{base64.b64encode(svg.encode("utf-8")).decode("ascii")}"'
 
 

@@ -70,8 +70,10 @@ def _part(part: Part) -> dict[str, Any]:
 def _cell(value: Any, digits: int) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
-    if isinstance(value, bool | str):
-        return str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
     if isinstance(value, int):
         return f"{value:,}"
     if math.isinf(value):

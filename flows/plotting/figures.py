@@ -81,8 +81,17 @@ def small_drawing() -> Iterator[None]:
 def without_digits(svg: bytes) -> bytes:
     """A figure with coordinates to a hundredth of a point, and without notes of its origin."""
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg.decode("utf-8"), flags=re.DOTALL)
-    text = re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), text)
-    return re.sub(r"\n\s*", "\n", text).encode("utf-8")
+    return re.sub(r"\n\s*", "\n", rounded(text, 2)).encode("utf-8")
+
+
+def rounded(svg: str, digits: int) -> str:
+    """A figure with coordinates of so many decimals; its labels stay as they are."""
+
+    def number(found: re.Match[str]) -> str:
+        return f"{float(found[0]):.{digits}f}".rstrip("0").rstrip(".")
+
+    longer = re.compile(rf"\d+\.\d{{{digits + 1},}}")
+    return re.sub(r"<[^>]*>", lambda tag: longer.sub(number, tag[0]), svg)
 
 
 def new_figure(width: float = 8.0, height: float = 4.5, columns: int = 1, **more: Any) -> tuple[Figure, Any]:

@@ -39,7 +39,7 @@ def test_small_report__is_self_contained_and_small() -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, small_report.ROWS, small_report.ROWS + 3])
 def test_shrink__keeps_the_first_figure_and_the_first_rows(rows: int) -> None:
-    svg = base64.b64encode(b"<svg>\n<path d='M 1.26 2.04 \nL 3.00 4.55 \nz'/></svg>").decode()
+    svg = base64.b64encode(b"<svg>\n<path d='M 1.26 2.04 \nL 3.00 4.55 \nz'/><text>0.25</text></svg>").decode()
     image = f'<figure>\n<img src="data:image/svg+xml;base64,{svg}">\n</figure>\n'
     body = "".join(f"<tr><td>{i}</td></tr>\n" for i in range(rows))
     head = "<figure>\n<figcaption>c <small>f</small></figcaption><table>\n<thead><tr><th>h</th></tr></thead>\n<tbody>\n"
@@ -48,7 +48,7 @@ def test_shrink__keeps_the_first_figure_and_the_first_rows(rows: int) -> None:
     small = small_report.shrink(whole)
     assert small.count("<img") == 2
     (first, _) = re.findall(r"base64,([^\"]*)", small)
-    assert base64.b64decode(first) == b"<svg>\n<path d='M 1.3 2 L 3 4.5 z'/></svg>"
+    assert base64.b64decode(first) == b"<svg>\n<path d='M 1.3 2 L 3 4.5 z'/><text>0.25</text></svg>"
     assert re.findall(r"<td>(\d+)</td>", small) == [str(i) for i in range(min(rows, small_report.ROWS))]
     assert small.count("<tr>") == small.count("</tr>") == 1 + min(rows, small_report.ROWS)
     assert ("first 12 of 15 rows" in small) == (rows > small_report.ROWS)
