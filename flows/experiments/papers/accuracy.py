@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ranklake.rating_kernels import ConvergenceError
 from ranklake.rating_kernels.core.standings import Floats
@@ -47,28 +48,50 @@ _EVIDENCE = ("system", "part", "players", "participations", *_HEADINGS, "rank in
 
 def _accuracy(context: ExperimentContext, history: History) -> list[Part]:
     """The parts of a history, and of its first contests if it has grown since the paper."""
-    of_paper = LIKE.get(history.name, history.name)
-    parts, n = _of_history(context, history, of_paper), PRINTED_CONTESTS.get(of_paper)
+    of_paper, scored = LIKE.get(history.name, history.name), _Scored(history)
+    parts, n = _of_history(context, scored, history, of_paper), PRINTED_CONTESTS.get(of_paper)
     if n is not None and history.n_contests > n:
-        parts += _of_history(context, history.first(n, f"{history.name}, first {n:,} contests"), of_paper)
+        first = history.first(n, f"{history.name}, first {n:,} contests")
+        parts += _of_history(context, scored, first, of_paper)
     return parts
 
 
-def _of_history(context: ExperimentContext, history: History, of_paper: str) -> list[Part]:
+class _Scored:
+    """The scores of a history by each system: rated once, also for its first contests, whose ratings are the same."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._found: dict[str, dict[str, RoundScores]] = {}
+
+    def scores(self, one: Contender) -> dict[str, RoundScores]:
+        """The scores of each group of players."""
+        key = f"{one.system} {sorted(one.settings.items())}"
+        if key not in self._found:
+            rated = self._history.rate(one.system, **one.settings)
+            self._found[key] = rated.scores(law=rated.law())
+        return self._found[key]
+
+    def parts(self, first: History) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """The rounds of the training part and of the test part of the first contests."""
+        index, n = self._history.index, first.n_contests
+        return index < n // 10, (index >= n // 10) & (index < n)
+
+
+def _of_history(context: ExperimentContext, scored: _Scored, history: History, of_paper: str) -> list[Part]:
     printed = PRINTED.get(of_paper, {})
+    training, tested = scored.parts(history)
     rows, evidence = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
     for_inversion, for_deviation = (list(context.systems) or contenders(of_paper, metric) for metric in (0, 1))
     for one, for_rank in zip(for_inversion, for_deviation, strict=True):
         context.on_step(f"{history.name}: {one.label}")
-        groups = _scores(history, one)
-        for part, rounds in zip(("training", "test"), (~history.tested, history.tested), strict=True):
+        groups = scored.scores(one)
+        for part, rounds in (("training", training), ("test", tested)):
             for group, scores in groups.items():
                 means = (scores.mean(metric, rounds) for metric in (*_METRICS, "rank_information"))
                 evidence.append((one.label, part, group, int(scores.weight[rounds].sum()), *means))
-        both = groups if one == for_rank else _scores(history, for_rank)
+        both = scored.scores(for_rank)
         inversion, deviation = (
-            found["experienced"].mean(metric, history.tested)
-            for found, metric in zip((groups, both), _METRICS, strict=True)
+            found["experienced"].mean(metric, tested) for found, metric in zip((groups, both), _METRICS, strict=True)
         )
         name, in_paper = NAMES[one.system] if one.printed else None, printed.get(one.system) if one.printed else None
         first, second = in_paper or (None, None)
@@ -95,7 +118,7 @@ def _of_history(context: ExperimentContext, history: History, of_paper: str) -> 
             evidence,
             dict.fromkeys(_EVIDENCE, 3) | {_EVIDENCE[-1]: 5},
         ),
-        _skew_and_practice(history, of_paper),
+        _skew_and_practice(scored, history, of_paper),
         _found(history, rows),
     ]
 
@@ -112,30 +135,23 @@ def _found(history: History, rows: list[tuple[Any, ...]]) -> str:
     return text
 
 
-def _skew_and_practice(history: History, of_paper: str) -> Table:
+def _skew_and_practice(scored: _Scored, history: History, of_paper: str) -> Table:
     """Elo-MMS with and without its parts, and Elo-MMR: by default and with published hyperparameters."""
     (published,) = [contender for contender in contenders(of_paper, 0) if contender.system == "elo-mmr"]
     rows: dict[str, tuple[str, Mapping[str, Any]]] = {"elo-mmr": ("elo-mmr", {})}
     if published.settings:
         rows["elo-mmr, tuned"] = ("elo-mmr", published.settings)
     rows |= {label: ("elo-mms", settings) for label, settings in _ABLATIONS.items()}
-    tested, found = history.tested, []
+    both_parts, found = scored.parts(history), []
     for label, (system, settings) in rows.items():
-        scores = history.rate(system, **settings).scores()
-        means = (
-            scores[group].mean(metric, part) for group in GROUPS for part in (~tested, tested) for metric in _EQUAL_HALF
-        )
+        scores = scored.scores(Contender(label, system, settings))
+        means = (scores[group].mean(metric, part) for group in GROUPS for part in both_parts for metric in _EQUAL_HALF)
         found.append((label, *means))
     parts = [
         f"{group}, {part}: {heading}" for group in GROUPS for part in ("first tenth", "rest") for heading in _HEADINGS
     ]
     caption = f"{history.name}: what skew, practice and learnt drift add; equal ratings count half"
     return Table.of_rows(f"{slug_of(history.name)}-skew", caption, ("system", *parts), found, 2)
-
-
-def _scores(history: History, contender: Contender) -> dict[str, RoundScores]:
-    rated = history.rate(contender.system, **contender.settings)
-    return rated.scores(law=rated.law())
 
 
 def _words(contender: Contender) -> str:
