@@ -116,12 +116,13 @@ def rate_history(
     columns
         What the frame calls its columns, by key: ``contest, player, rank, score, lo, hi, time, weight, precision,
         perf_ceiling, rated, rated_above, rated_below, team, share``, as ``--column`` of the command, or ``winner,
-        loser, draw`` of a frame with a row for each game of two; an empty name means that no
-        column is used. Columns of teams are read only if they are named here: ``team`` has the team of a row, ``share``
-        the member's share in it. The rows of a contest with one team are its members: they have one rank, and places
-        count teams. A row without a team is a participant of its own. Shares are positive numbers, of which only the
-        ratios in a team matter; without them all members count alike. Only elo-mmr, elo-mmx, elo-mms, trueskill and bar
-        have a rule for teams, with a hyperparameter ``team``.
+        loser, draw, points, opponent_points`` of a frame with a row for each game of two; an empty name means that no
+        column is used. ``score``, also beside places, and the points of the winner and of the loser are those that
+        margins of victory count. Columns of teams are read only if they are named here: ``team`` has the team of a row,
+        ``share`` the member's share in it. The rows of a contest with one team are its members: they have one rank, and
+        places count teams. A row without a team is a participant of its own. Shares are positive numbers, of which only
+        the ratios in a team matter; without them all members count alike. Only elo-mmr, elo-mmx, elo-mms, trueskill and
+        bar have a rule for teams, with a hyperparameter ``team``.
     contest, player, rank, score, time
         The same for one column each.
     engine, workers

@@ -116,7 +116,7 @@ class ArrowFrame(Frame):
         table = self.table.take(pa.array(np.repeat(np.arange(len(self.table)), 2)))
         table = table.append_column(player, both.column(0).take(pa.array(_in_turn(len(self.table)))))
         for name, values in columns.items():
-            table = table.append_column(name, pa.array(values))
+            table = table.append_column(name, pa.array(values, from_pandas=True))  # NaN is null
         doubled = ArrowFrame(table, self.kind)
         doubled.copies = 2
         return doubled

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ranklake.rating_kernels.core.limits import SCORED
+
 from ..common.text import quoted
 from ..sources.base import SourceError
-from ..sources.columns import as_flags, is_blank
+from ..sources.columns import as_flags, as_numbers, is_blank
 from .kinds import Frame, free_name
 
-OF_WINNERS = ("winner", "loser", "draw")
-"""The keys of the columns of such a frame."""
+_OF_POINTS = ("points", "opponent_points")
+OF_WINNERS = ("winner", "loser", "draw", *_OF_POINTS)
+"""The keys of the columns of such a frame; the points of the winner, then of the loser, come in a pair."""
 
 
 def double_winners(frame: Frame, columns: dict[str, str], first: int) -> tuple[Frame, dict[str, str]]:
@@ -32,6 +36,8 @@ def double_winners(frame: Frame, columns: dict[str, str], first: int) -> tuple[F
         folded.setdefault(name.strip().casefold(), []).append(name)
     usual = {key: folded[key] for key in OF_WINNERS if key in folded and key not in columns}
     found = {key: key if key in names else names[0] for key, names in usual.items()} | named
+    if not all(found.get(key) for key in _OF_POINTS):
+        found = {key: name for key, name in found.items() if key in named or key not in _OF_POINTS}
     columns = {key: name for key, name in columns.items() if key not in OF_WINNERS}
     if not named and ("player" in (*folded, *columns) or not {"winner", "loser"} <= found.keys()):
         return frame, columns
@@ -41,7 +47,7 @@ def double_winners(frame: Frame, columns: dict[str, str], first: int) -> tuple[F
             raise SourceError(
                 f"the columns {alike} differ in case only; name one with columns={{{key!r}: ...}}", "results"
             )
-    for key in ("winner", "loser", *found):
+    for key in ("winner", "loser", *found, *(_OF_POINTS if set(_OF_POINTS) & found.keys() else ())):
         if frame.names.count(found.get(key, "")) != 1:
             fault = "there are two columns" if found.get(key) in frame.names else "there is no column"
             listed = ", ".join(map(repr, frame.names))
@@ -55,7 +61,10 @@ def double_winners(frame: Frame, columns: dict[str, str], first: int) -> tuple[F
         rank[np.repeat(_drawn(table.column("draw")), 2)] = 1
     wanted = ("player", "rank") if _has_contests(frame, columns) else ("player", "rank", "contest")
     added = {key: free_name(key, frame.names) for key in wanted}
-    values = {added["rank"]: rank}
+    values: dict[str, npt.NDArray[Any]] = {added["rank"]: rank}
+    if _OF_POINTS[0] in found:
+        added["score"] = free_name("score", frame.names)
+        values[added["score"]] = _points(table, rank[1::2] == 1)
     if "contest" in added:
         values[added["contest"]] = np.repeat(np.arange(first, first + len(table)), 2)
     return frame.doubled(added["player"], (found["winner"], found["loser"]), values), columns | added
@@ -73,6 +82,25 @@ def _has_contests(frame: Frame, columns: Mapping[str, str]) -> bool:
         rule = f"{name} {quoted(contests[row].as_py())} is in two rows, and a row with winner and loser is a contest"
         raise SourceError(f"{rule}; leave the column out with columns={{'contest': ''}}", "results", rows=[row + 1])
     return True
+
+
+def _points(table: pa.Table, drawn: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """The points of both players of each game in turn, NaN where unknown; refuses those that say another result."""
+    points = []
+    for key in _OF_POINTS:
+        numbers, missing = as_numbers(table.column(key), key, "results")
+        bad = np.flatnonzero(~is_blank(table.column(key)) & (missing | ~SCORED.mask(numbers)))
+        if len(bad):
+            got = quoted(str(table.column(key)[int(bad[0])].as_py()))
+            raise SourceError(f"{key} must be a number {SCORED.rule}, got {got}", "results", rows=[int(bad[0]) + 1])
+        points.append(np.where(missing, np.nan, numbers))
+    ahead = points[0] - points[1]
+    wrong = np.flatnonzero(~np.isnan(ahead) & (np.sign(ahead) != ~drawn))
+    if len(wrong):
+        one, other = (side[wrong[0]] for side in points)
+        rule = f"the points {one:.15g} of the winner and {other:.15g} of the loser contradict the result"
+        raise SourceError(f"{rule}; leave them empty in such games", "results", rows=[int(wrong[0]) + 1])
+    return np.column_stack(points).ravel()
 
 
 def _drawn(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
