@@ -118,7 +118,7 @@ def rate_results(
         back = f"time goes back at the first contest, to {spelled(first)} from {spelled(last_time)}"
         warn_user(f"{back}, the end of the last rated one; the order was kept as given")
     if uses_points(params):
-        remedy = "a data set in a lake may have them, as by `ranklake ingest`"
+        remedy = "name their column of scores, as by score='goals'"
         check_points(params.margin, bool(len(results.rounds.points)), "the frame", remedy)
     store, players = initial.store(results.players)
     initial.warn_of_lost_record(system)

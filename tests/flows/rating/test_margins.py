@@ -96,7 +96,9 @@ def test_space__tells_whether_points_are_needed() -> None:
     assert margin_in(elo, ["k=10:80:log"]) == "none"
 
 
-def test_frame__without_points_is_refused() -> None:
+def test_frame__takes_points_from_scores_and_is_refused_without() -> None:
     frame = pa.table({"contest": [1, 1], "player": ["a", "b"], "rank": [1, 2]})
-    with pytest.raises(ValueError, match="margin=log needs points of both sides, and the frame has none"):
+    with pytest.raises(ValueError, match="margin=log needs points of both sides, and the frame has none; name their"):
         rate_history(frame, "elo", margin="log")
+    scored = frame.append_column("score", [[4.0, 1.0]])
+    assert rate_history(scored, "elo", margin="log", k=20.0).mu.tolist() == [1520.0, 1480.0]
