@@ -19,12 +19,13 @@ from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.evaluations import half_width
 from ranklake.flows.evaluation.games import LEAST_BEFORE
 from ranklake.flows.evaluation.residuals import surprises
-from ranklake.flows.evaluation.scores import EACH_ROUND, PER_ROUND, SUMMED
+from ranklake.flows.evaluation.scores import EACH_ROUND, PER_ROUND
 from ranklake.flows.evaluation.tuning.trials import TrialRounds, run_trial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.rating_kernels.core.system import Prior
+from ranklake.rating_kernels.metrics.metrics import PER_ROW
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.datasets.tables.games import Period
 
@@ -60,7 +61,7 @@ def test_scores__of_periods_are_sums_over_games(lake: Lake, system: str, skipped
         assert np.array_equal(scores.weight, np.add.reduceat(games.weight, bounds[:-1]))
         assert scores.summary() == pytest.approx(games.summary(), rel=1e-13, nan_ok=True)
         assert scores.experience().keys() == games.experience().keys()
-        for metric in SUMMED[:-1]:
+        for metric in PER_ROW:
             assert np.allclose(scores.sums[metric], np.add.reduceat(games.sums[metric], bounds[:-1]), rtol=1e-13)
         for metric in PER_ROUND:
             of_games = [games.values[metric][a:b] for a, b in pairwise(bounds)]
