@@ -62,6 +62,8 @@ def first_break(at: int, chain: Chain, dataset: Dataset, before: Collection[str]
     if contest == now:
         fate = "changed" if (contest in before) == (contest in exclude) else "is included again"
         fate = "is excluded" if contest in exclude and contest not in before else fate
+        if fate == "changed" and dataset.contests.column("scored")[at].as_py():
+            fate += " (its points are a part of it, also for runs without margins)"
     elif contest not in set(contest_ids):
         fate = "was removed"
     elif now not in set(rated):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from helpers.builders import contest, ingest
+from helpers.commands import Command
 from helpers.games import Game, as_periods, ingest_periods
 from helpers.lakes import rate_run
 from helpers.tables import assert_published, read
@@ -46,6 +47,17 @@ def test_publish__has_the_points_of_contests_and_their_corrections(lake: Lake) -
     rate_run(lake, system="elo")
     publish(lake, "run")
     assert points(lake)[2:4] == [("b", "y", None), ("b", "z", -3.0)]
+
+
+def test_dry_run__says_that_points_are_a_part_of_a_contest(lake: Lake, invoke: Command) -> None:
+    ingest(lake, [contest("a", ["x", "y"]), SCORED])
+    rate_run(lake, system="elo")
+    ingest(lake, [replace(SCORED, points=np.array([7.5, 1.0, -3.0]))])
+    shown = invoke("rate", "--dataset", "games", "--run", "run", "--dry-run", "--lake", lake.url)
+    assert (
+        "round 1, contest b, changed (its points are a part of it, also for runs without margins)"
+        in shown.out + shown.err
+    )
 
 
 def test_publish__has_the_points_of_both_players_of_a_game(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_first_break__says_what_happened_to_the_contest(
 ) -> None:
     segment: Any = SimpleNamespace(contest_ids=rated)
     chain = Chain((segment,), (), "")
-    dataset: Any = SimpleNamespace(contests=pa.table({"contest_id": present}))
+    dataset: Any = SimpleNamespace(contests=pa.table({"contest_id": present, "scored": [None] * len(present)}))
     assert first_break(at, chain, dataset, before, exclude) == text
 
 
