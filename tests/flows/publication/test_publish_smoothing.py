@@ -55,7 +55,7 @@ def test_publish__has_the_smoothed_skills_to_the_bit_or_null_columns(lake: Lake)
     report = publish(lake, "run")
     assert "smoothing" not in report.line()
     rows, expected = read(lake, "ratings"), stored(lake)
-    assert rows.schema.names[-6:-2] == SKILLS
+    assert rows.schema.names[-7:-3] == SKILLS
     for name in ("round_index", "player", "lo", *SKILLS):
         assert rows.column(name).to_numpy().tobytes() == expected.column(name).to_numpy().tobytes()
     assert publish(lake, "run").tables == ()
