@@ -176,6 +176,9 @@ def named_columns(columns: Mapping[str, str] | None, **keywords: str | None) -> 
     named = {key: name for key, name in (columns or {}).items() if name is not None}
     keys = (*KEYS, *OF_WINNERS)
     for key, name in named.items():
+        if key == "duration" and name:
+            rule = "a frame has no durations; divide them by the one of precision 1 in a column of the precision"
+            raise ValueError(f"columns={{{key!r}: {name!r}}}: {rule}")
         if key not in (*keys, *OTHER_KEYS):
             near = near_names(key, keys) if isinstance(key, str) else []
             meant = f"did you mean {near[0]!r}?" if near else f"keys are {', '.join(keys)}"

@@ -12,21 +12,20 @@ import pyarrow as pa
 from .base import SourceError
 from .columns import Bools, as_numbers, decoded
 
-NEEDS_UNIT = "give the duration of precision 1 with --duration-unit, as 2h"
-NEEDS_COLUMN = "name the column of the durations with --column duration=..."
-
 
 def check_duration(column: str, unit: int | None) -> None:
     """Raise ``ValueError`` for a column of durations without a unit, or the reverse."""
     if column and unit is None:
-        raise ValueError(f"--column duration={column} needs a unit; {NEEDS_UNIT}")
+        rule = f"--column duration={column} needs a unit"
+        raise ValueError(f"{rule}; give the duration of precision 1 with --duration-unit, as 2h")
     if unit is not None and not column:
-        raise ValueError(f"--duration-unit {unit}s needs durations; {NEEDS_COLUMN}")
+        rule = f"--duration-unit {unit}s needs durations"
+        raise ValueError(f"{rule}; name their column with --column duration=...")
 
 
 def check_one_of_both(keys: Container[str], source: str) -> None:
     """Raise ``SourceError`` if there are columns of durations and of precisions."""
-    if {"duration", "precision"} <= set(keys):  # type: ignore[call-overload]
+    if "duration" in keys and "precision" in keys:
         rule = "durations and precisions exclude each other: a precision is a duration in units"
         raise SourceError(f"{rule}; --column precision= leaves the precisions out", source)
 

@@ -20,7 +20,7 @@ DAY = 86_400
 
 
 class Game(NamedTuple):
-    """White, Black, the score of White, a time, a weight, the advantage of White, and points of both or none."""
+    """White, Black, the score of White, a time, a weight, the advantage of White, points of both, a precision."""
 
     white: str
     black: str
@@ -29,6 +29,7 @@ class Game(NamedTuple):
     weight: float = 1.0
     advantage: float = 0.0
     points: tuple[float, float] | None = None
+    precision: float = 1.0
 
 
 def league(n: int, n_players: int = 30, days: int = 6, seed: int = 3) -> list[Game]:
@@ -75,6 +76,8 @@ def _period(name: str, games: Sequence[Game]) -> Period:
     facts = Games(**{name: np.array([getattr(game, name) for game in games]) for name in given})
     if any(game.points for game in games):
         facts = replace(facts, points=np.array([game.points or (np.nan, np.nan) for game in games]).ravel())
+    if any(game.precision != 1.0 for game in games):
+        facts = replace(facts, precision=np.array([game.precision for game in games]))
     score = np.array([game.score for game in games])
     return Period(name, distinct.dictionary, numbers[::2], numbers[1::2], score, facts)
 

@@ -8,9 +8,9 @@ beside them: everything that reads rows of standings reads those of games.
 * A period is rated one game after the other, in order of time; games of one time keep the order of their source. The
   ratings are those of one contest a game.
 * A round of a run is a period. It has two rows a game, in the order of the games.
-* The digest of a period covers its games, their order, players, times, weights, advantages and points, and scores
-  besides wins, draws and losses. An ingest replaces the periods that it has games of; a period with another digest
-  breaks the chain of a run there, as every corrected contest does.
+* The digest of a period covers its games, their order, players, times, weights, advantages and points, scores besides
+  wins, draws and losses, and precisions besides 1. An ingest replaces the periods that it has games of; a period with
+  another digest breaks the chain of a run there, as every corrected contest does.
 * A disqualification removes all games of a player in a period.
 """
 

@@ -15,6 +15,7 @@ from ranklake import Lake, Ratings, predict, preview, rate_history
 from ranklake.flows.common.adapters import all_rounds
 from ranklake.storage import Dataset
 from ranklake.storage.lake import layout
+from ranklake.storage.maintenance.verify import verify_dataset
 
 PLAYERS, N = ["ann", "bob", "cyd"], 6
 LONG = pd.DataFrame(
@@ -56,6 +57,10 @@ def test_durations__in_units_are_precisions(tmp_path: Path, lake: Lake, invoke: 
     usual = [precision == 1.0 for precision in PRECISION[::3]]
     same = [one == other for one, other in zip(digests(lake, "long"), digests(lake, "ignored"), strict=True)]
     assert same == usual
+    assert list(verify_dataset(Dataset.open(lake, "long"))) == []
+    with Dataset.ingest(lake, "long") as body:
+        body.disqualify("c1", "cyd")
+    assert all_rounds(Dataset.open(lake, "long")).precision.tolist() == PRECISION[::3]
     said = ingest(invoke, tmp_path, LONG, "long", "--column", "duration=duration", "--duration-unit", "1h")
     assert "6 corrected contests" in said
 
@@ -112,6 +117,11 @@ def test_prediction__has_a_precision(tmp_path: Path, invoke: Command) -> None:
     assert "--precision must be within 1e-09..1e+09, got 0.0" in line
 
 
+def test_frame__with_durations_is_refused() -> None:
+    with pytest.raises(ValueError, match="a frame has no durations; divide them"):
+        rate_history(LONG, "elo-mmx", columns={"duration": "duration"})
+
+
 def test_preview__has_the_precision_of_the_standings(tmp_path: Path, invoke: Command) -> None:
     ratings = Ratings.rate(PRECISE, "elo-mmr")
     standings = pd.DataFrame({"player": PLAYERS, "rank": [3, 2, 1]})
@@ -136,7 +146,7 @@ def test_ignored_precisions__are_said_once(tmp_path: Path, invoke: Command) -> N
     ("columns", "options", "code", "rule"),
     [
         ({}, ("--column", "duration=duration"), 2, "--column duration=duration needs a unit; give the duration of"),
-        ({}, ("--duration-unit", "2h"), 2, "--duration-unit 7200s needs durations; name the column of the durations"),
+        ({}, ("--duration-unit", "2h"), 2, "--duration-unit 7200s needs durations; name their column"),
         ({}, ("--column", "duration=duration", "--duration-unit", "2x"), 2, "must be a duration as 90s, 15m, 1h or 1d"),
         ({"precision": 1.0}, ("--column", "duration=duration", "--duration-unit", "2h"), 1, "exclude each other"),
         (

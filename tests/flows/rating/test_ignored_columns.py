@@ -26,7 +26,11 @@ from ranklake.rating_kernels.registry import of_contests
 FRAME = frame_of(synthetic(12, seed=5, spice=False)).drop(columns=["weight", "perf_ceiling"])
 NUMBER = pd.factorize(FRAME["contest"])[0]
 DOCUMENTED = {"weight": 2.0, "precision": 2.0, "perf_ceiling": 1510.0}
-COLUMNS = {"weight": np.where(NUMBER % 3, 1.0, 0.5), "perf_ceiling": np.where(NUMBER % 2, np.inf, 1300.0)}
+COLUMNS = {
+    "weight": np.where(NUMBER % 3, 1.0, 0.5),
+    "precision": np.where(NUMBER % 3, 1.0, 0.5),
+    "perf_ceiling": np.where(NUMBER % 2, np.inf, 1300.0),
+}
 
 
 @pytest.mark.quick("elo-mmr", "trueskill")

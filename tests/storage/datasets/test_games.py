@@ -22,12 +22,13 @@ from ranklake.storage.maintenance.verify import verify_dataset
 GAMES = league(120)
 FAVOURED = with_advantages(GAMES)
 SCORED = with_points(GAMES)
+PRECISE = [game._replace(precision=1.0 if game.time_seconds % 3 else 0.25) for game in GAMES]
 FRACTIONAL = [game._replace(score=(game.time_seconds % 65) / 64) for game in GAMES]
 
 
 def content(lake: Lake, name: str = "league") -> list[tuple]:
-    """Every game as winner, loser, score of the winner, time, weight, points of both and advantage of the winner, with
-    its period's id.
+    """Every game as winner, loser, score of the winner, time, weight and precision, points of both and advantage of the
+    winner, with its period's id.
     """
     dataset = Dataset.open(lake, name)
     handles, ids = dataset.handles().to_pylist(), dataset.contests.column("contest_id").to_pylist()
@@ -36,8 +37,10 @@ def content(lake: Lake, name: str = "league") -> list[tuple]:
         assert part.games is not None
         periods = np.repeat(np.arange(len(part)), np.diff(part.offsets) // 2) + part.first_contest
         advantage = part.games.advantage if len(part.games.advantage) else np.zeros(len(periods))
-        facts = zip(periods, part.games.time_seconds, part.games.weight, advantage, strict=True)
-        for g, (period, time, weight, ahead) in enumerate(facts):
+        precision = part.games.precision if len(part.games.precision) else np.ones(len(periods))
+        factors = zip(part.games.weight.tolist(), precision.tolist(), strict=True)
+        facts = zip(periods, part.games.time_seconds, factors, advantage, strict=True)
+        for g, (period, time, both, ahead) in enumerate(facts):
             a, b = part.player[2 * g : 2 * g + 2]
             drawn = part.lo[2 * g + 1] == 0
             assert part.hi[2 * g : 2 * g + 2].tolist() == [int(drawn), 1]
@@ -45,7 +48,7 @@ def content(lake: Lake, name: str = "league") -> list[tuple]:
             points = None if part.points is None else part.points[2 * g : 2 * g + 2].tolist()
             points = None if points is None or np.isnan(points).all() else tuple(points)
             assert drawn == (score == 0.5)
-            rows.append((ids[period], handles[a], handles[b], score, int(time), float(weight), points, float(ahead)))
+            rows.append((ids[period], handles[a], handles[b], score, int(time), both, points, float(ahead)))
     return rows
 
 
@@ -57,11 +60,11 @@ def expected(games: list[Game]) -> list[tuple]:
         ahead = game.advantage if game.score >= 0.5 else -game.advantage
         points = game.points if game.points is None or game.score >= 0.5 else game.points[::-1]
         score = max(game.score, 1.0 - game.score)
-        rows.append((period, *names, score, game.time_seconds, game.weight, points, ahead))
+        rows.append((period, *names, score, game.time_seconds, (game.weight, game.precision), points, ahead))
     return rows
 
 
-@pytest.mark.parametrize("games", [GAMES, FAVOURED, SCORED, FRACTIONAL])
+@pytest.mark.parametrize("games", [GAMES, FAVOURED, SCORED, PRECISE, FRACTIONAL])
 def test_games__are_read_back_in_order(lake: Lake, games: list[Game]) -> None:
     assert ingest_periods(lake, as_periods(games)) == ["new"] * 6
     assert content(lake) == expected(games)
@@ -144,7 +147,7 @@ def test_advantages_of_zero__of_either_sign_are_none() -> None:
 
 def test_points_and_scores_of_other_periods__change_no_digest(lake: Lake) -> None:
     digests = [period.content_digest for period in as_periods(GAMES)]
-    for other in (SCORED, FRACTIONAL):
+    for other in (SCORED, PRECISE, FRACTIONAL):
         mixed = [*GAMES[:100], *other[100:]]
         assert [period.content_digest for period in as_periods(mixed)][:4] == digests[:4]
         ingest_periods(lake, as_periods(mixed))
@@ -160,6 +163,7 @@ def test_file__has_advantages_and_points_only_if_some_game_has_one(lake: Lake) -
         ("plain", GAMES, columns),
         ("favoured", FAVOURED, [*columns, "advantage"]),
         ("scored", SCORED, [*columns, "points", "opponent_points"]),
+        ("precise", PRECISE, [*columns, "precision"]),
     ]
     for name, games, expected in cases:
         ingest_periods(lake, as_periods(games), name)
@@ -191,7 +195,7 @@ def test_change_of_advantages__replaces_the_period(lake: Lake) -> None:
     assert content(lake) == expected(GAMES)
 
 
-@pytest.mark.parametrize("games", [GAMES, FAVOURED, SCORED, FRACTIONAL])
+@pytest.mark.parametrize("games", [GAMES, FAVOURED, SCORED, PRECISE, FRACTIONAL])
 def test_disqualification__removes_the_games_of_a_player_in_one_period(lake: Lake, games: list[Game]) -> None:
     ingest_periods(lake, as_periods(games))
     victim, period = GAMES[40].white, f"period-{GAMES[40].time_seconds // 86_400}"
