@@ -66,7 +66,8 @@ def draw_settings(system: System, rng: np.random.Generator, illegal: bool) -> tu
     share = rng.choice([0.15, 0.5])
     hints = typing.get_type_hints(system.params)
     for field in dataclasses.fields(system.params):
-        if rng.random() > share or field.name == "games":  # a history of contests has no periods of games
+        # a history of contests has no periods of games, and these have no points
+        if rng.random() > share or field.name in ("games", "margin"):
             continue
         limits = limits_of(field)
         if illegal and limits.kind == "number" and rng.random() < 0.3:
