@@ -104,6 +104,7 @@ def test_fewer_wins__turns_the_sign_once(tmp_path: Path) -> None:
     assert [str(value) for value in zeros[0][3]] == ["0.0", "0.0"]
 
 
+@pytest.mark.bound("ranklake.rating_kernels.core.limits.SCORED.high")
 @pytest.mark.parametrize("value", ["x", "inf", "1e10", "-1000000001"])
 def test_bad_points__name_the_row(tmp_path: Path, value: str) -> None:
     goals = [GOALS[0], ("bob", "cat", "1", value)]
