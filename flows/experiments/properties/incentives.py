@@ -23,6 +23,7 @@ from ..base import Experiment, ExperimentContext, Part, Picture, Table
 from ..findings import listed
 
 PLAYERS, ROUNDS, TRIALS = 24, 30, 40
+DUELS = 240
 TOLERANCE = 1e-7  # rating points, for rounding errors
 _SHARING: dict[str, dict[str, Any]] = {  # a result also reaches ratings by the table that all share
     "elo-mms, learnt drift": {"learnt_drift": True},
@@ -105,6 +106,34 @@ def league(rng: np.random.Generator) -> Rounds:
     return Rounds.from_columns(offsets, np.concatenate(players), np.concatenate(lo), np.concatenate(hi), times)
 
 
+def duels(rng: np.random.Generator) -> Rounds:
+    """A league of games of two, with points by skill and chance."""
+    n, skill = DUELS, rng.normal(0.0, 0.4, PLAYERS)
+    player = np.stack([rng.choice(PLAYERS, 2, replace=False) for _ in range(n)])
+    lead = skill[player[:, :1]] - skill[player[:, 1:]]
+    points = rng.poisson(1.5 * np.exp(np.hstack([lead, -lead]))).astype(np.float64)
+    order = np.argsort(-points, axis=1, kind="stable")
+    player, points = (np.take_along_axis(column, order, axis=1) for column in (player, points))
+    won = (points[:, 0] > points[:, 1]).astype(np.int32)
+    lo, hi = np.stack([np.zeros(n), won], axis=1), np.stack([1 - won, np.ones(n)], axis=1)
+    times = 86_400 * np.arange(1, n + 1)
+    return Rounds.from_columns(
+        2 * np.arange(n + 1), player.ravel(), lo.ravel(), hi.ravel(), times, points=points.ravel()
+    )
+
+
+def better_places(rng: np.random.Generator, rounds: Rounds) -> list[tuple[int, int, int]]:
+    """Trials: a round of the first half, one of its players, and a better place, from 0."""
+    trials: list[tuple[int, int, int]] = []
+    while len(trials) < TRIALS:
+        at = int(rng.integers(0, len(rounds) // 2))
+        one = rounds.part(at, at + 1)
+        row = int(rng.integers(1, one.n_rows))
+        if one.lo[row] > 0:
+            trials.append((at, int(one.player[row]), int(rng.integers(0, one.lo[row]))))
+    return trials
+
+
 def losses(name: str, params: Any, rounds: Rounds, at: int, player: int, place: int) -> Any:
     """The decrease of each later rating by a better place in round ``at``; negative for an increase."""
     before = int(np.count_nonzero(rounds.player[: rounds.offsets[at]] == player))
@@ -120,19 +149,20 @@ def losses(name: str, params: Any, rounds: Rounds, at: int, player: int, place: 
 def _incentives(context: ExperimentContext) -> Iterator[Part]:
     rng = np.random.default_rng(context.seed)
     rounds = league(rng)
-    trials: list[tuple[int, int, int]] = []
-    while len(trials) < TRIALS:
-        at = int(rng.integers(0, ROUNDS // 2))
-        one = rounds.part(at, at + 1)
-        row = int(rng.integers(1, one.n_rows))
-        if one.lo[row] > 0:
-            trials.append((at, int(one.player[row]), int(rng.integers(0, one.lo[row]))))
+    in_league, in_duels = (rounds, better_places(rng, rounds)), (games := duels(rng), better_places(rng, games))
     by_proof = {"elo-mmr": "never", "elo-mmx": "never", "elo-mms": "never", "topcoder": "may", "glicko2": "may"}
     by_proof |= dict.fromkeys(_SHARING, "may")
     rows: list[tuple[Any, ...]] = []
-    cases = [(name, name, SYSTEMS[name].params()) for name in of_contests()]
-    cases += [(label, "elo-mms", SYSTEMS["elo-mms"].params(**settings)) for label, settings in _SHARING.items()]
-    for label, name, params in cases:
+    cases = [(name, name, SYSTEMS[name].params(), *in_league) for name in of_contests()]
+    cases += [
+        (label, "elo-mms", SYSTEMS["elo-mms"].params(**settings), *in_league) for label, settings in _SHARING.items()
+    ]
+    cases += [
+        (f"{name}, games, {kind}", name, system.params(margin=kind), *in_duels)
+        for name, system in SYSTEMS.items()
+        for kind in (("log", "log_lead") if system.margins else ())
+    ]
+    for label, name, params, rounds, trials in cases:
         context.on_step(label)
         unit = float(params.sigma_init) / 350.0 or 1.0
         found = [losses(name, params, rounds, *trial) / unit for trial in trials]
@@ -142,7 +172,8 @@ def _incentives(context: ExperimentContext) -> Iterator[Part]:
         rows.append((label, TRIALS, lowered, ratings, worst, by_proof.get(label)))
     headings = ("system", "better places", "with a later loss", "lower ratings", "largest loss, points", "proved")
     figure, axes = new_figure(7.5, 3.8)
-    axes.barh([row[0] for row in rows][::-1], [row[4] for row in rows][::-1], color=SERIES[0])
+    bars = [row for row in rows if row[2] or row[0] in SYSTEMS][::-1]  # not all games without a loss
+    axes.barh([row[0] for row in bars], [row[4] for row in bars], color=SERIES[0])
     axes.set_xlabel("largest decrease of a later rating after a better place, rating points")
     axes.set_xlim(0.0, max(1.0, 1.1 * max(row[4] for row in rows)))
     yield Table.of_rows("trials", "Better places, and the ratings after them", headings, rows, 3)
@@ -165,7 +196,8 @@ EXPERIMENTS = (
             f"In a simulated league of {PLAYERS} players and {ROUNDS} rounds, one player gets a better place in one "
             "round. The order of the other players, all other results, and the beliefs about the others stay as "
             f"they were. The table counts the trials, out of {TRIALS}, in which any later rating is lower than "
-            "without the better place. TrueSkill's points are scaled to those of the other systems."
+            "without the better place. TrueSkill's points are scaled to those of the other systems. The "
+            f"last rows are of {DUELS} games of two with points, where a loser wins by the same margin."
         ],
     ),
 )

@@ -305,6 +305,14 @@ def test_farming__loses_rounds_only_in_its_phase() -> None:
     assert not np.array_equal(honest[last:], farmed[last:])
 
 
+@pytest.mark.parametrize("name", ["elo", "elo-mmr"])
+def test_incentives__hold_in_games_with_margins(name: str) -> None:
+    random = np.random.default_rng(0)
+    games, params = incentives.duels(random), SYSTEMS[name].params(margin="log_lead")
+    for trial in incentives.better_places(random, games)[:12]:
+        assert incentives.losses(name, params, games, *trial).max() < incentives.TOLERANCE
+
+
 @pytest.mark.slow
 def test_incentives__hold_for_elo_mmr_and_fail_for_topcoder() -> None:
     league = incentives.league(np.random.default_rng(0))
