@@ -113,7 +113,7 @@ def duels(rng: np.random.Generator) -> Rounds:
     lead = skill[player[:, :1]] - skill[player[:, 1:]]
     points = rng.poisson(1.5 * np.exp(np.hstack([lead, -lead]))).astype(np.float64)
     order = np.argsort(-points, axis=1, kind="stable")
-    player, points = (np.take_along_axis(column, order, axis=1) for column in (player, points))
+    player, points = np.take_along_axis(player, order, axis=1), np.take_along_axis(points, order, axis=1)
     won = (points[:, 0] > points[:, 1]).astype(np.int32)
     lo, hi = np.stack([np.zeros(n), won], axis=1), np.stack([1 - won, np.ones(n)], axis=1)
     times = 86_400 * np.arange(1, n + 1)
