@@ -236,7 +236,8 @@ def test_exclude__a_correction_or_removal_of_an_excluded_contest_rates_nothing_a
 
 
 def test_exclude__an_excluded_contest_divides_no_event() -> None:
-    facts = {"perf_ceiling": pa.nulls(4, pa.float64()), "field_includes_unrated": pa.nulls(4, pa.bool_())}
+    facts = {name: pa.nulls(4, pa.float64()) for name in ("perf_ceiling", "precision")}
+    facts |= {"field_includes_unrated": pa.nulls(4, pa.bool_())}
     table = pa.table({"time_seconds": [5, 7, 5, 7], "weight": [1.0] * 4, **facts})
     counts = np.array([True, False, True, True])
     assert ContestFacts.of(table, counts).event[counts].tolist() == [0, 0, 1]
