@@ -466,7 +466,7 @@ def test_parse_space__accepts_values_and_ranges() -> None:
         (("rho",), "a setting is key=value"),
         (("rho=1", "rho=2"), "rho is set twice"),
         (("beta=100,200",), "beta and gamma go together"),
-        (("tie_mode=full,none",), "tie_mode must be one of full, split"),
+        (("tie_mode=full,third",), "tie_mode must be one of full, split"),
     ],
 )
 def test_command__refuses_an_invalid_space_before_any_work(
