@@ -14,6 +14,7 @@ from ranklake.rating_kernels import Outcome, Rounds, System
 from ranklake.rating_kernels.core.standings import Floats, Longs
 
 from ..common.configuration.settings import check_simultaneous, check_times, chosen_of, rates_simultaneously
+from ..common.margins import check_points_of
 from ..common.skipping import Skipping
 from ..common.text import count
 from ..common.times import spelled
@@ -94,6 +95,7 @@ def _rated_by(system: System, params: Any, history: BenchmarkHistory) -> tuple[R
     if history.periods is not None and rates_simultaneously(params):
         rounds = simultaneous(rounds, history.periods)
     check_rounds(system, params, rounds)
+    check_points_of(params, rounds, "the history")
     return rounds, kept
 
 

@@ -27,6 +27,12 @@ def check_points(margin: str, has_points: bool, where: str, remedy: str = REMEDY
         raise ValueError(f"margin={margin} needs points of both sides, and {where} has none; {remedy}")
 
 
+def check_points_of(params: Any, rounds: Rounds, where: str, remedy: str = REMEDY) -> None:
+    """As :func:`check_points`, for rounds and hyperparameters of any system."""
+    if uses_points(params):
+        check_points(params.margin, len(rounds.points) > 0, where, remedy)
+
+
 def has_points(dataset: Dataset) -> bool:
     """Whether any contest or game of a data set has points."""
     return any(part.points is not None for part in dataset.standings())

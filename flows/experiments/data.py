@@ -20,6 +20,7 @@ from ranklake.storage import Contest, Dataset, Lake, LakeError
 
 from ..common.adapters import all_rounds
 from ..common.configuration.settings import build_contest_params, find_system
+from ..common.margins import check_points_of
 from ..common.skipping import ANY_SYSTEM
 from ..compilation.compile import compile_kernels
 from ..engines.threads import Threads
@@ -82,6 +83,7 @@ class History:
         """Rate the whole history on all cores; all players begin as newcomers."""
         found = find_system(system)
         params = build_contest_params(found, settings)
+        check_points_of(params, self.rounds, "the history")
         beliefs = found.newcomers(params, len(self.handles))
         compile_kernels(found.name, np.diff(self.rounds.offsets))
         with Threads() as engine:

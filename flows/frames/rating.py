@@ -18,7 +18,7 @@ from ranklake.storage.datasets.rating_limits import in_range
 
 from ..common.adapters import concat_rounds, places_among_rated
 from ..common.configuration.settings import check_first_times, check_times, chosen_of
-from ..common.margins import check_points, count_points, points_lines, uses_points
+from ..common.margins import check_points_of, count_points, points_lines
 from ..common.skipping import IN_PYTHON, Skipping, count_ignored, count_reasons, ignored_lines, skipped_text
 from ..common.text import described
 from ..common.times import spelled
@@ -117,9 +117,7 @@ def rate_results(
     if 0 not in (first, last_time) and first < last_time:
         back = f"time goes back at the first contest, to {spelled(first)} from {spelled(last_time)}"
         warn_user(f"{back}, the end of the last rated one; the order was kept as given")
-    if uses_points(params):
-        remedy = "name their column of scores, as by score='goals'"
-        check_points(params.margin, bool(len(results.rounds.points)), "the frame", remedy)
+    check_points_of(params, results.rounds, "the frame", "name their column of scores, as by score='goals'")
     store, players = initial.store(results.players)
     initial.warn_of_lost_record(system)
     first_event = n_events - (n_events > 0 and 0 != last_time == first)

@@ -15,8 +15,10 @@ from helpers.rated_runs import problems
 
 from ranklake import rate_history
 from ranklake.flows.common.configuration.settings import build_params, find_system
+from ranklake.flows.common.margins import check_points_of
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluation.tuning.spaces import margin_in, parse_space
+from ranklake.rating_kernels import Rounds
 from ranklake.storage import Lake
 
 GAMES = with_points(league(300, seed=11))
@@ -102,3 +104,11 @@ def test_frame__takes_points_from_scores_and_is_refused_without() -> None:
         rate_history(frame, "elo", margin="log")
     scored = frame.append_column("score", [[4.0, 1.0]])
     assert rate_history(scored, "elo", margin="log", k=20.0).mu.tolist() == [1520.0, 1480.0]
+
+
+def test_history__without_points_is_refused_by_experiments_and_benchmarks() -> None:
+    rounds = Rounds.from_columns([0, 2], [0, 1], [0, 1], [0, 1])
+    with pytest.raises(ValueError, match="margin=goals needs points of both sides, and the history has none"):
+        check_points_of(find_system("elo").params(margin="goals"), rounds, "the history")
+    for system in ("elo", "codeforces"):
+        check_points_of(find_system(system).params(), rounds, "the history")
