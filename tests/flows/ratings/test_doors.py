@@ -225,7 +225,6 @@ CALLS: dict[str, Callable[[], Any]] = {
     "compare one": lambda: compare([]),
     "smooth": lambda: smooth_history(GOOD, beta=-1.0),
     "a setting twice": lambda: rate_history(GOOD, rank="rank", columns={"rank": "place"}),
-    "two kinds of places": lambda: rate_history(GOOD.assign(score=1), columns={"rank": "rank", "score": "score"}),
     "a share alone": lambda: rate_history(GOOD, columns={"share": "rank"}),
     "no such column": lambda: rate_history(GOOD, time="day"),
     "no such key": lambda: rate_history(GOOD, columns={"date": "time"}),
