@@ -133,7 +133,9 @@ def evaluate(
               show_default=True, help="Share of the contests for training; the others are for the test.")  # fmt: skip
 @click.option("--metric", type=click.Choice(["pair_inversion", "rank_deviation", "rank_information",
                                              "rank_likelihood", "own_cross_entropy", "brier", "calibration_error"]),
-              default="pair_inversion", show_default=True, help="The metric to optimise.")  # fmt: skip
+              default="pair_inversion", show_default=True, metavar="METRIC",
+              help="The metric to optimise: pair_inversion, rank_deviation, rank_information, rank_likelihood, "
+              "own_cross_entropy, brier or calibration_error.")  # fmt: skip
 @click.option("--filter", "players", type=click.Choice(["everyone", "experienced", "top100"]), default="experienced",
               show_default=True, help="The group that is scored.")  # fmt: skip
 @click.option("--method", type=click.Choice(["grid", "random", "bayes", "em"]), default="grid", show_default=True,
