@@ -18,7 +18,7 @@ from .leaderboard import Page
 
 MOST_GAME_ROWS = 1_000  # of a page of a period of games
 _STANDINGS = (
-    "place", "handle", "perf", "rating_before", "rating", "change", "mu", "sigma", "n_before", "team", "rated"
+    "place", "handle", "perf", "rating_before", "rating", "change", "mu", "sigma", "n_before", "team", "points", "rated"
 )  # fmt: skip
 _OF_CONTEST = ("contest_id", "name", "url", "time_seconds", "n_players")
 
@@ -33,8 +33,8 @@ class HistoryRows(Protocol):
     def history_rows(self, players: Sequence[int]) -> pa.Table:
         """The rated rows of the first of some players who has any, in order; else no row.
 
-        The columns are ``round_index, player, ..., n_before`` of ``ROUNDS``, the display ``rating``, and ``team``; of
-        games also ``opponent``, an index.
+        The columns are ``round_index, player, ..., n_before`` of ``ROUNDS``, the display ``rating``, ``team`` and
+        ``points``; of games also ``opponent``, an index.
         """
 
     def handles_of(self, players: npt.NDArray[np.int32]) -> pa.Array:
@@ -65,9 +65,10 @@ def contest(
     tables: IndexRows, contest_id: str, start: int = 0, limit: int | None = None
 ) -> tuple[dict[str, Any], Page]:
     """A contest and a page of its standings: ``place, handle, perf, rating_before, rating, change, mu, sigma``,
-    ``n_before``, ``team`` and ``rated``.
+    ``n_before``, ``team``, ``points`` and ``rated``.
 
-    ``rating_before`` and ``change`` are null for newcomers, ``team`` is null for individuals. The members of a team
+    ``rating_before`` and ``change`` are null for newcomers, ``team`` is null for individuals, ``points`` are null where
+    unknown. The members of a team
     have adjacent rows, and ``place`` counts teams. A contest that was skipped has no standings. A period of games has
     two rows a game, one after the other, with places in the game. An unrated participant has the place among the rated
     ones, after those who share it, and the rating before; null without a rated contest.
@@ -99,11 +100,12 @@ def contest(
 
 
 def _standings(rows: pa.Table, handles: pa.Array, before: pa.Array, rating: pa.Array, rated: bool = True) -> pa.Table:
-    """Rows of a round as :func:`contest` has them; unrated ones have no team."""
+    """Rows of a round as :func:`contest` has them; unrated ones have no team and no points."""
     columns = {name: rows.column(name) for name in ("perf", "mu", "sigma", "n_before")}
     columns |= {"place": pc.add(rows.column("lo"), pa.scalar(1, pa.int32())), "handle": handles}
     columns |= {"rating_before": before, "rating": rating, "change": pc.subtract(rating, before)}
-    columns["team"] = rows.column("team") if rated else pa.nulls(rows.num_rows, pa.string())
+    for name, kind in (("team", pa.string()), ("points", pa.float64())):
+        columns[name] = rows.column(name) if rated else pa.nulls(rows.num_rows, kind)
     columns["rated"] = pa.repeat(rated, rows.num_rows)
     return pa.table({name: columns[name] for name in _STANDINGS})
 
@@ -111,8 +113,9 @@ def _standings(rows: pa.Table, handles: pa.Array, before: pa.Array, rating: pa.A
 def history(rows: HistoryRows, players: Sequence[int]) -> dict[str, pa.ChunkedArray]:
     """The rated rows of the first of some players who has any, in order; else no row.
 
-    Returns the columns of ``ROUNDS``, and ``name, url, time_seconds, n_players`` of the contest, ``rating`` and
-    ``team``, which is null in a round of individuals. Rows of games have the ``opponent``.
+    Returns the columns of ``ROUNDS``, and ``name, url, time_seconds, n_players`` of the contest, ``rating``,
+    ``team``, which is null in a round of individuals, and ``points``, null where unknown. Rows of games have the
+    ``opponent``.
     """
     found = rows.history_rows(players)
     contests = rows.contests_table.select(_OF_CONTEST).take(found.column("round_index"))

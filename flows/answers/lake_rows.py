@@ -59,6 +59,7 @@ class LakeRows(RatedRounds):
         rows = self.with_ratings(rows, self.display)
         teams = self.teams_of(rows)
         rows = rows.append_column("team", pa.nulls(rows.num_rows, pa.string()) if teams is None else teams.name)
+        rows = rows.append_column("points", self.points_of(rows))
         return rows if self.of_games else rows.drop_columns("opponent")
 
     def smoothed_rows(self, player: int) -> pa.Table | None:

@@ -35,7 +35,7 @@ from .leaderboard import first_end, leaderboard
 if TYPE_CHECKING:  # imports kernels
     from .lake_rows import LakeRows
 
-_HISTORY = [*ROUNDS.names, "name", "time_seconds", "n_players", "rating", "team", "opponent"]
+_HISTORY = [*ROUNDS.names, "name", "time_seconds", "n_players", "rating", "team", "points", "opponent"]
 
 
 class RatedRun:

@@ -29,7 +29,7 @@ from .leaderboard import Group, Leaderboard, Page, kept_boards, leaderboard
 
 _HISTORY = (
     "round_index", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before", "rating", "team",
-    "contest_id", "name", "url", "time_seconds", "n_players", "change", "opponent",
+    "points", "contest_id", "name", "url", "time_seconds", "n_players", "change", "opponent",
 )  # fmt: skip
 
 

@@ -107,11 +107,12 @@ class Content:
     def rounds(self, start: int, stop: int) -> Iterator[pa.RecordBatch]:
         """The rows of the rounds from ``start`` to ``stop`` by round number and player only, with their ratings.
 
-        If any of these rounds has teams, the rows have the column ``team``.
+        If any of these rounds has teams, the rows have the column ``team``; if any has points, ``points``.
         """
-        of_teams = self.has_teams(start, stop)
+        of_teams, scored = self.has_teams(start, stop), self._rated.points.any(start, stop)
         for columns in self._rows(start, stop, "index"):
-            yield pa.record_batch(columns | ({"team": self._teams_of(columns)} if of_teams else {}))
+            teams = {"team": self._teams_of(columns)} if of_teams else {}
+            yield pa.record_batch(columns | teams | ({"points": self._points_of(columns)} if scored else {}))
 
     @cached_property
     def pools(self) -> Pools:
@@ -140,8 +141,7 @@ class Content:
         return pa.nulls(len(round_index), pa.string()) if named is None else named.name
 
     def _points_of(self, columns: dict[str, pa.Array]) -> pa.Array:
-        points = self._rated.points.of_rows(*(columns[name].to_numpy() for name in ("round_index", "player")))
-        return pa.array(points, from_pandas=True)  # NaN is null
+        return self._rated.points_of(pa.table(columns))
 
     def _rows(self, start: int, stop: int | None, what: str, unrated: bool = False) -> Iterator[dict[str, pa.Array]]:
         names = [*_RATED, "rated"] if unrated else _RATED

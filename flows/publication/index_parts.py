@@ -3,7 +3,7 @@
 A file has one batch without compression, so that a reader maps it into memory: the history of a player is one bisection
 and one slice, and the rows of a round are one selection. The histories of a run are the concatenation of those in its
 parts. A part has at most ``Limits.index_rows`` rows (or one round), which bounds the memory of a publish. A part of
-rounds with teams also has the name of each row's team.
+rounds with teams also has the name of each row's team, and one of rounds with points the points.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ UNRATED = pa.schema(
     ]
 )
 """Columns of the rows of unrated participants."""
-_TEAM = "team"  # a column of parts with rounds of teams
+_OPTIONAL = pa.schema([("team", pa.string()), ("points", pa.float64())])  # of parts whose rounds have some
 _BY_ROUND = "by_round"  # rows of the file in order of rounds and standings
 
 
 class IndexPart:
     """The rows of one part, mapped into memory.
 
-    Rows have the columns ``_COLUMNS`` and ``team``, which is null for individuals.
+    Rows have the columns ``_COLUMNS``, ``team``, which is null for individuals, and ``points``, null where unknown.
     """
 
     def __init__(self, batch: pa.RecordBatch) -> None:
-        self.of_teams = _TEAM in batch.schema.names
-        self._rows = pa.Table.from_batches([batch]).select([*_COLUMNS, *([_TEAM] if self.of_teams else [])])
+        there = [name for name in _OPTIONAL.names if name in batch.schema.names]
+        self._rows = pa.Table.from_batches([batch]).select([*_COLUMNS, *there])
         self._player, self._round, self._by_round = (
             integers(batch.column(name)) for name in ("player", "round_index", _BY_ROUND)
         )
@@ -53,7 +53,7 @@ class IndexPart:
     def history(self, player: int) -> pa.Table:
         """The rows of a player, in order of rounds."""
         start, stop = self._bounds(player)
-        return self._with_team(self._rows.slice(start, stop - start))
+        return self._with_optional(self._rows.slice(start, stop - start))
 
     def rounds(self, player: int) -> npt.NDArray[np.int32]:
         """The indices of a player's rounds, ascending."""
@@ -77,7 +77,7 @@ class IndexPart:
 
     def round(self, round_index: int, rows: slice = slice(None)) -> pa.Table:
         """Some rows of a round, in the order of its standings."""
-        return self._with_team(self._rows.take(pa.array(self._positions(round_index)[rows])))
+        return self._with_optional(self._rows.take(pa.array(self._positions(round_index)[rows])))
 
     def ratings_before(self, round_index: int, rows: slice = slice(None)) -> npt.NDArray[np.float64]:
         """The display rating before some rows of a round, in order; NaN if this part does not have it."""
@@ -114,8 +114,11 @@ class IndexPart:
             "latest": np.maximum.reduceat(time, first) if len(rows) else time,
         }  # fmt: skip
 
-    def _with_team(self, rows: pa.Table) -> pa.Table:
-        return rows if self.of_teams else rows.append_column(_TEAM, pa.nulls(rows.num_rows, pa.string()))
+    def _with_optional(self, rows: pa.Table) -> pa.Table:
+        for field in _OPTIONAL:
+            if field.name not in rows.column_names:
+                rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+        return rows.select([*_COLUMNS, *_OPTIONAL.names])
 
     def _bounds(self, player: int) -> tuple[int, int]:
         wanted = np.int32(player)
@@ -129,11 +132,13 @@ class IndexPart:
 
 
 def encode_rounds(batches: Iterable[pa.RecordBatch]) -> pa.Buffer:
-    """The bytes of a part, given its rows in order of rounds and standings: ``_COLUMNS``, and perhaps ``team``."""
+    """The bytes of a part, given its rows in order of rounds and standings: ``_COLUMNS``, and perhaps ``team``
+    and ``points``.
+    """
     schema = pa.schema([*(ROUNDS.field(name) for name in _COLUMNS[:-1]), pa.field("rating", pa.float64())])
     given = [pa.table(batch) for batch in batches]
-    if given and _TEAM in given[0].column_names:
-        schema = schema.append(pa.field(_TEAM, pa.string()))
+    if given:
+        schema = pa.schema([*schema, *(field for field in _OPTIONAL if field.name in given[0].column_names)])
     rows = pa.concat_tables([schema.empty_table(), *(table.select(schema.names).cast(schema) for table in given)])
     order = np.argsort(rows.column("player").to_numpy(), kind="stable").astype(np.int32)
     position = np.empty_like(order)

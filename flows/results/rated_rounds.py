@@ -127,6 +127,11 @@ class RatedRounds:
         """The teams of rows of the rounds table; None if none is of a team."""
         return self.teams.of_rows(*(rows.column(name).to_numpy() for name in ("round_index", "player")))
 
+    def points_of(self, rows: pa.Table) -> pa.Array:
+        """The points of rows of the rounds table; null where unknown."""
+        points = self.points.of_rows(*(rows.column(name).to_numpy() for name in ("round_index", "player")))
+        return pa.array(points, from_pandas=True)  # NaN is null
+
     @cached_property
     def skipped(self) -> list[int]:
         """The rounds of contests that the run skipped."""

@@ -92,8 +92,10 @@ def player_table(history: PlayerHistory) -> Table:
     of_teams = history.rows.column("team").null_count < history.rows.num_rows
     further = [*(["team"] if of_teams else []), *(["opponent"] if "opponent" in history.rows.column_names else [])]
     columns = {"round": NUMBER, "day": NUMBER, "contest": NAME} | dict.fromkeys(further, NAME)
-    columns |= dict.fromkeys(("place", "of", "performance", "rating", "change", "mu", "sigma"), NUMBER)
-    hide = ("sigma", "mu", "round", "of", "performance", "day", "team", "change")
+    scored = history.rows.column("points").null_count < history.rows.num_rows
+    numbers = ("place", "of", *(["points"] if scored else []), "performance", "rating", "change", "mu", "sigma")
+    columns |= dict.fromkeys(numbers, NUMBER)
+    hide = ("sigma", "mu", "round", "of", "performance", "day", "team", "points", "change")
     table = new_table(columns, hide, title=Text(cell(history.handle)))
     before = None
     for row in history.rows.to_pylist():
@@ -105,6 +107,7 @@ def player_table(history: PlayerHistory) -> Table:
             *(Text(cell(row[name] or "")) for name in further),
             place,
             "" if row["n_players"] is None else f"{row['n_players']:,}",
+            *(["" if row["points"] is None else f"{row['points']:,.12g}"] if scored else []),
             "" if row["perf"] is None else form.rating(row["perf"]),
             Text(form.rating(row["rating"]), form.style(row["rating"])),
             "" if before is None else form.change(row["rating"] - before),

@@ -53,7 +53,7 @@ def without_teams(lake: Lake) -> None:
     run = open_published(lake, "run")
     for file, part in zip(fields["parts"], run.parts, strict=True):
         if file.pop("teams"):
-            rows = [part.round(index).drop_columns(["team"]) for index in range(file["start"], file["stop"])]
+            rows = [part.round(index).drop_columns(["team", "points"]) for index in range(file["start"], file["stop"])]
             data = encode_rounds(batch for table in rows for batch in table.to_batches())
             file |= {"name": "rounds-old.arrow", "size": data.size}
             lake.write_bytes(index_path("run", file["name"]), data)
@@ -66,7 +66,6 @@ def test_index__has_the_team_of_each_member(lake: Lake) -> None:
     manifest = read_manifest(lake, "run")
     assert manifest is not None
     assert [part.teams for part in manifest.parts] == [False, True, False, False]
-    assert [part.of_teams for part in open_published(lake, "run").parts] == [False, True, False, False]
 
 
 def test_history__from_the_index_is_that_of_the_rounds(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

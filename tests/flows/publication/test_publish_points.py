@@ -7,12 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
+from helpers.answers import player_history
 from helpers.builders import contest, ingest
 from helpers.commands import Command
 from helpers.games import Game, as_periods, ingest_periods
-from helpers.lakes import rate_run
+from helpers.lakes import rate_run, same_tables
 from helpers.tables import assert_published, read
 
+from ranklake.flows.answers.rated_run import RatedRun
+from ranklake.flows.answers.run import open_published
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.publication.export import export_rows
 from ranklake.flows.publication.publish import publish
@@ -47,6 +51,25 @@ def test_publish__has_the_points_of_contests_and_their_corrections(lake: Lake) -
     rate_run(lake, system="elo")
     publish(lake, "run")
     assert points(lake)[2:4] == [("b", "y", None), ("b", "z", -3.0)]
+
+
+def test_index__has_the_points_of_contests_and_games_as_the_rounds_have(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, invoke: Command
+) -> None:
+    ingest(lake, [contest("a", ["x", "y"]), SCORED, contest("c", ["z", "x"])])
+    rate_run(lake, system="elo")
+    expected = {handle: player_history(lake, "run", handle).rows for handle in "xyz"}
+    assert expected["x"].column("points").to_pylist() == [None, 7.5, None]
+    publish(lake, "run")
+    published = open_published(lake, "run")
+    shown = {row["handle"]: row["points"] for row in published.contest("b")[1].rows.to_pylist()}
+    assert shown == {"x": 7.5, "y": None, "z": -3.0}
+    assert published.history("z").column("points").to_pylist() == [-3.0, None]
+    monkeypatch.delattr("ranklake.flows.answers.lake_rows.LakeRows")
+    assert all(same_tables(RatedRun(lake, "run").player(handle).rows, rows) for handle, rows in expected.items())
+    there = ("--run", "run", "--lake", lake.url)
+    assert " points " in invoke("player", "x", *there).out
+    assert " points " not in invoke("player", "y", *there).out
 
 
 def test_dry_run__says_that_points_are_a_part_of_a_contest(lake: Lake, invoke: Command) -> None:
