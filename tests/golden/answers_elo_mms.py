@@ -6,6 +6,7 @@ from typing import Any
 
 from golden.contests import answers_of
 from golden.runner import Answers, Vector, check_names
+from helpers.margins import without_margins
 from twins.elo_mms import Twin
 
 from ranklake.flows.common.configuration.settings import recorded_settings
@@ -20,7 +21,7 @@ def params_of(vector: Vector) -> dict[str, Any]:
     Vectors older than ``duel`` and ``resolution`` have the values of before.
     """
     check_names(vector, {*EloMMS.__slots__, "initial_state"}, {"standings", "time", "weight", "perf_ceiling"})
-    given = recorded_settings(SYSTEM, vector["params"])
+    given = without_margins(recorded_settings(SYSTEM, vector["params"]))
     return {name: value for name, value in given.items() if name != "initial_state"}
 
 

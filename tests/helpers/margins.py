@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ranklake.rating_kernels import Rounds
+from ranklake.rating_kernels.core.margins import MarginParams
+
+_OF_MARGINS = {field.name: field.default for field in dataclasses.fields(MarginParams)}
+
+
+def without_margins(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyperparameters for a twin that has no margins."""
+    given = {name: value for name, value in params.items() if name in _OF_MARGINS}
+    assert given.items() <= _OF_MARGINS.items(), given
+    return {name: value for name, value in params.items() if name not in _OF_MARGINS}
 
 
 def rounds_of_games(games: Sequence[Sequence[Any]], **columns: Any) -> Rounds:
