@@ -20,7 +20,7 @@ from ..results.smoothed import RunSmoothing
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import TitlesChoice
 
-_OPPONENT = pa.field("opponent", pa.int32())
+_OPPONENT, _POINTS = pa.field("opponent", pa.int32()), pa.field("points", pa.float64())
 
 
 class LakeRows(RatedRounds):
@@ -52,14 +52,14 @@ class LakeRows(RatedRounds):
 
     def history_rows(self, players: Sequence[int]) -> pa.Table:
         wanted = pa.array(players, pa.int32())
-        parts = [_rows_of(table, wanted) for _, table in self.walk()]
-        rows = pa.concat_tables([ROUNDS.append(_OPPONENT).empty_table(), *parts])
+        parts = [_rows_of(table, wanted, self.points_of(table)) for _, table in self.walk()]
+        rows = pa.concat_tables([ROUNDS.append(_OPPONENT).append(_POINTS).empty_table(), *parts])
         rated = set(rows.column("player").unique().to_pylist())
         rows = rows.filter(pc.equal(rows.column("player"), next((one for one in players if one in rated), -1)))
         rows = self.with_ratings(rows, self.display)
         teams = self.teams_of(rows)
-        rows = rows.append_column("team", pa.nulls(rows.num_rows, pa.string()) if teams is None else teams.name)
-        rows = rows.append_column("points", self.points_of(rows))
+        team = pa.nulls(rows.num_rows, pa.string()) if teams is None else teams.name
+        rows = rows.append_column("team", team)
         return rows if self.of_games else rows.drop_columns("opponent")
 
     def smoothed_rows(self, player: int) -> pa.Table | None:
@@ -82,9 +82,10 @@ class LakeRows(RatedRounds):
         return builder, latest
 
 
-def _rows_of(table: pa.Table, players: pa.Int32Array) -> pa.Table:
-    """The rows of some players, and the player of the row beside each: of games, the opponent."""
+def _rows_of(table: pa.Table, players: pa.Int32Array, points: pa.Array) -> pa.Table:
+    """The rows of some players with their points, and the player of the row beside each: of games, the opponent."""
     column = table.column("player").to_numpy()
     at = np.flatnonzero(np.isin(column, players.to_numpy()))
     beside = column[np.minimum(at ^ 1, len(column) - 1)]
-    return table.take(pa.array(at)).replace_schema_metadata().append_column(_OPPONENT, pa.array(beside))
+    rows = table.take(pa.array(at)).replace_schema_metadata().append_column(_OPPONENT, pa.array(beside))
+    return rows.append_column(_POINTS, points.take(pa.array(at)))

@@ -72,6 +72,16 @@ def test_index__has_the_points_of_contests_and_games_as_the_rounds_have(
     assert " points " not in invoke("player", "y", *there).out
 
 
+def test_player__of_games_has_the_points_of_each(lake: Lake) -> None:
+    games = [Game("x", "y", 1.0, 100, points=(3.0, 1.0)), Game("y", "x", 0.0, 200, points=(2.0, 4.0))]
+    ingest_periods(lake, as_periods(games), "games")
+    rate_run(lake, system="elo")
+    rows = player_history(lake, "run", "x").rows
+    assert rows.column("points").to_pylist() == [3.0, 4.0]
+    publish(lake, "run")
+    assert same_tables(RatedRun(lake, "run").player("x").rows, rows)
+
+
 def test_dry_run__says_that_points_are_a_part_of_a_contest(lake: Lake, invoke: Command) -> None:
     ingest(lake, [contest("a", ["x", "y"]), SCORED])
     rate_run(lake, system="elo")
