@@ -16,7 +16,7 @@ from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Conditions, Floats, Ints, Longs, Rounds
 from ranklake.rating_kernels.core.system import Outcome, PerformanceLaw, Prior, System
 from ranklake.rating_kernels.metrics.calibration import Chances, PairSums, score_pairs
-from ranklake.rating_kernels.metrics.metrics import FILTERS, Filter, keep
+from ranklake.rating_kernels.metrics.metrics import FILTERS, LAW_METRICS, Filter, keep
 
 from ..execution.team_laws import sigma_for_chances, team_laws
 from .scores import RoundScores, score_rounds
@@ -91,17 +91,18 @@ class Entrants:
         self,
         filters: Sequence[Filter] = tuple(FILTERS.values()),
         *,
-        laws: bool = True,
+        laws: Sequence[str] = LAW_METRICS,
         pairs: bool = True,
         **options: Any,
     ) -> dict[str, RoundScores]:
         """Score the ratings before each round; see :func:`.scores.score_rounds`.
 
-        ``laws``, ``pairs``: whether to compute the metrics of laws, and those of chances, if there are any.
+        ``laws``: the metrics of laws to compute, if there are laws.
+        ``pairs``: whether to compute the metrics of chances, if there are chances.
         """
-        law = self.law if laws else None
         of_pairs = self.pair_sums if pairs and self.chances is not None else None
-        return score_rounds(self.offsets, self.lo, self.mu, self.n_before, filters, law=law, pairs=of_pairs, **options)
+        given = {"law": self.law, "of_laws": laws, "pairs": of_pairs, **options}
+        return score_rounds(self.offsets, self.lo, self.mu, self.n_before, filters, **given)
 
     def pair_sums(self, filter: Filter) -> PairSums:
         """The chances of all pairs of a round, scored under a filter."""

@@ -29,6 +29,7 @@ from ranklake.rating_kernels.metrics.rank_information import rank_information
 from ranklake.rating_kernels.metrics.rank_likelihood import rank_likelihood
 
 PER_ROUND = ("kendall_tau_b", "spearman_rho")
+_OF_LAWS = dict(zip(LAW_METRICS, (rank_information, rank_likelihood), strict=True))
 SUMMED = (*PER_ROW, *LAW_METRICS)  # the latter are NaN in rounds and for systems that have none
 EACH_ROUND = (*PER_ROW, *PER_ROUND, *LAW_METRICS, *CHANCE_METRICS[:2])  # metrics with a value for each round
 METRICS = (*EACH_ROUND, "calibration_error")
@@ -180,6 +181,7 @@ def score_rounds(
     scale: float = SCALE,
     probabilities: bool = True,
     law: PerformanceLaw | None = None,
+    of_laws: Sequence[str] = LAW_METRICS,
     results: Longs | None = None,
     pairs: Callable[[Filter], PairSums] | None = None,
 ) -> dict[str, RoundScores]:
@@ -189,6 +191,7 @@ def score_rounds(
     ``mu``, ``n_before``: one entry a row: rating before the round (``mu_prior``), rounds rated before.
     ``scale``, ``probabilities``: as for :func:`ranklake.rating_kernels.metrics.metrics.score`.
     ``law``: laws of performances, one entry a row; without them the metrics ``LAW_METRICS`` are NaN.
+    ``of_laws``: which of these metrics to compute; the others are NaN.
     ``results`` (int64[p + 1]): the rounds are games, of which period ``i`` has ``results[i]:results[i + 1]``: scores
     are those of the periods.
     ``pairs``: scores the chances of pairs under a filter; without it, and under a filter that selects by place, there
@@ -198,18 +201,13 @@ def score_rounds(
     for one in filters:
         kept = keep(offsets, lo, n_before >= one.least, one.top)
         rows = kept.rows
-        of_laws = _of_laws(kept, None if law is None else law.take(rows))
+        values = dict.fromkeys(LAW_METRICS, np.full(len(rows), np.nan))
+        if law is not None:
+            values |= {name: _OF_LAWS[name](kept, law.take(rows)) for name in of_laws}
         scores = score(kept, mu[rows], scale, probabilities=probabilities)
         chances = None if pairs is None or one.top is not None else pairs(one)
-        found[one.name] = RoundScores.of(kept, scores, of_laws, n_before[rows], results, chances)
+        found[one.name] = RoundScores.of(kept, scores, values, n_before[rows], results, chances)
     return found
-
-
-def _of_laws(kept: Kept, law: PerformanceLaw | None) -> dict[str, Floats]:
-    """The metrics ``LAW_METRICS`` of each row."""
-    if law is None:
-        return dict.fromkeys(LAW_METRICS, np.full(len(kept.rows), np.nan))
-    return {"rank_information": rank_information(kept, law), "rank_likelihood": rank_likelihood(kept, law)}
 
 
 def _means(values: Floats, results: Longs) -> Floats:

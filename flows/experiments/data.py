@@ -121,8 +121,9 @@ class RatedHistory:
         strength = rounds.strengths(outcome.mu_prior if mu is None else mu)
         filters = [FILTERS[name] for name in groups]
         return score_rounds(
-            rounds.offsets, rounds.lo, strength, outcome.n_before, filters, probabilities=False, law=law
-        )
+            rounds.offsets, rounds.lo, strength, outcome.n_before, filters, probabilities=False, law=law,
+            of_laws=["rank_information"],
+        )  # fmt: skip
 
 
 def data_files(path: Path) -> list[Path]:

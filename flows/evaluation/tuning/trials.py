@@ -203,5 +203,5 @@ def _scores(system: System, params: Any, rounds: Rounds, outcome: Outcome, filte
     of_chances = metric in CHANCE_METRICS
     with_laws = system if of_chances or metric in LAW_METRICS else None
     entrants = Entrants.of_outcome(with_laws, params, rounds, outcome)
-    wanted = {"laws": not of_chances, "pairs": of_chances, "probabilities": False}
-    return entrants.scores([FILTERS[filter]], **wanted)[filter]
+    laws = [metric] if metric in LAW_METRICS else []
+    return entrants.scores([FILTERS[filter]], laws=laws, pairs=of_chances, probabilities=False)[filter]
