@@ -18,7 +18,7 @@ from ranklake.rating_kernels.warm import SCORES
 from ..common.arguments import checked
 from ..common.configuration.hyperparameters import describe
 from ..common.configuration.settings import PRESETS, PresetName, SystemName, build_params, check_times, find_system
-from ..common.skipping import Skipping
+from ..common.skipping import IN_PYTHON, Skipping, count_ignored, ignored_lines
 from ..common.text import count, described
 from ..compilation.compile import compile_parts, parts_for
 from ..engines.serial import Serial
@@ -27,6 +27,7 @@ from ..evaluation.tuning.record import check_choices
 from ..evaluation.tuning.spaces import chosen_in
 from ..evaluation.tuning.trials import RUNGS, Trial, TrialRounds, best_first, run_trial, tested
 from ..frames.kinds import to_pandas
+from ..frames.notebook import warn_user
 from ..frames.results import NO_TIMES, Reading, named_columns
 from ..sources.absences import Absent
 from ..sources.base import OnError
@@ -215,6 +216,8 @@ def tune(
     rest = [trial for trial in done if trial not in scored]
     frame = pd.DataFrame([_row(rating_system, trial, tests.get(id(trial), {}), metric) for trial in [*ranked, *rest]])
     frame.attrs["best"] = _values(rating_system, ranked[0])
+    for line in ignored_lines(rating_system, count_ignored(rating_system, history.rounds), IN_PYTHON):
+        warn_user(line)
     return frame
 
 

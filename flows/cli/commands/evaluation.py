@@ -184,6 +184,8 @@ def tune(
     summary += f"; {stopped:,} pruned" if stopped else ""
     summary += f"; {len(failed):,} failed, the first with: {failed[0].error}" if failed else ""
     print_line(summary)
+    for warning in report.warnings:
+        print_line(f"search {config.name}: {warning}", err=True)
     if not report.best:
         raise ArithmeticError("no trial was completed; search another --space")
     words = [word for pair in report.best[0].settings.items() for word in ("--set", "=".join(pair))]

@@ -22,12 +22,12 @@ from ranklake.storage.lake.access.lake import digest_of
 from ...common.configuration.settings import find_system
 from ...common.margins import check_points
 from ...common.progress import ProgressCallback, not_shown
-from ...common.skipping import Skipping
+from ...common.skipping import IN_COMMAND, Skipping, count_ignored, ignored_lines
 from ...common.text import count
 from ...compilation.compile import CompileCallback, announce, compile_parts, parts_for
 from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
-from ...rating.config import check_dataset_times
+from ...rating.config import check_dataset_scores, check_dataset_times
 from ...rating.player_state import add_state, player_state
 from .proposals import Proposals, Settings
 from .record import TuningConfig, TuningRecord, possible_metrics, settings_key
@@ -54,6 +54,7 @@ class TuningReport:
     ``trials``: all trials in the order of their proposals.
     ``best``: the best trials, best first.
     ``n_train``, ``n_contests``: number of contests for training; number of all contests.
+    ``warnings``: what the system ignores of the contests.
     """
 
     trials: list[Trial]
@@ -62,6 +63,7 @@ class TuningReport:
     n_train: int
     n_contests: int
     seconds: float
+    warnings: tuple[str, ...] = ()
 
 
 def tune(
@@ -77,13 +79,14 @@ def tune(
 
     ``proposals``: ``config.proposals()``, made before the lake is opened, so that an invalid space fails at once.
     ``on_progress``: called with the number of finished trials, the number of all trials, and a text about the best one.
-    Raises ValueError: the space has a hyperparameter that counts days, and the data set has no times, or a margin, and
-    it has no points.
+    Raises ValueError: the space has a hyperparameter that counts days, and the data set has no times; or a margin, and
+    it has no points; or the system has no rule for scores of games.
     Raises LakeError: the data set is missing or too short, or the search of this name has another configuration.
     """
     dataset = Dataset.open(lake, config.dataset)
     system = find_system(config.system)
     check_dataset_times(dataset, system.params, chosen_in(system, config.space))
+    check_dataset_scores(system, dataset)
     n_contests = dataset.contests.num_rows
     n_train = int(np.floor(n_contests * config.train_share))
     skipping = Skipping.of(system)
@@ -109,7 +112,8 @@ def tune(
                 test = tested(history, first_round, config.system, trial, engine, config.filter, config.metric)
                 record.save_test(key + digest, test)
             found.append(Found(trial.settings, trial.scores, test))
-    return TuningReport(trials, n_new, found, n_train, n_contests, seconds)
+    ignored = tuple(ignored_lines(system, count_ignored(system, history.rounds), IN_COMMAND))
+    return TuningReport(trials, n_new, found, n_train, n_contests, seconds, ignored)
 
 
 def _try_all(

@@ -14,13 +14,16 @@ from helpers.games import as_contests, as_periods, ingest_periods, league
 from helpers.lakes import copy_of, ingest, often, rate_run
 
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.evaluation import evaluate as module
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.evaluations import half_width
 from ranklake.flows.evaluation.games import LEAST_BEFORE
 from ranklake.flows.evaluation.residuals import surprises
 from ranklake.flows.evaluation.scores import EACH_ROUND, PER_ROUND
+from ranklake.flows.evaluation.tuning.record import TuningConfig
 from ranklake.flows.evaluation.tuning.trials import TrialRounds, run_trial
+from ranklake.flows.evaluation.tuning.tune import tune
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.rating_kernels.core.standings import Conditions
@@ -79,6 +82,9 @@ def test_scores_between_a_draw_and_a_win__are_compared_as_they_are(tmp_path: Pat
     )
     with pytest.raises(ValueError, match=f"data set league, period period-1000: {rule}"):
         rate_run(lake, run="refused", dataset="league", system="elo-mmr", policy=OFTEN)
+    config = TuningConfig("league", "elo-mmr", ("rho=1",))
+    with open_task_pool(1) as pool, pytest.raises(ValueError, match=f"data set league, period period-1000: {rule}"):
+        tune(lake, config, pool, config.proposals())
     assert Run.names(lake) == []
     rate_run(lake, run="fractional", dataset="league", system="elo", policy=OFTEN)
     rows, params = Run.open(lake, "fractional").read_rounds().to_pylist(), SYSTEMS["elo"].params()

@@ -16,7 +16,7 @@ from helpers.frames import frame_of
 from helpers.histories import players_at, same_bits
 from helpers.lakes import synthetic
 
-from ranklake import Ratings, predict, preview, rate_history
+from ranklake import Ratings, predict, preview, rate_history, tune
 from ranklake import systems as table_of_systems
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
@@ -116,6 +116,17 @@ def test_rate__says_once_what_it_ignores(tmp_path: Path, invoke: Command, monkey
     assert "ignores" not in invoke("rate", "--dataset", "d", "--system", "elo").err
     assert line in invoke("predict", "ann", "bob", "--run", "d-glicko2", "--weight", "3").err
     assert line in invoke("preview", tmp_path / "next.csv", "--run", "d-glicko2").err
+
+
+def test_tune__says_what_it_ignores(tmp_path: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKLAKE_LAKE", str(tmp_path / "lake"))
+    results, line = FRAME.assign(perf_ceiling=COLUMNS["perf_ceiling"]), "elo ignores perf_ceiling, and 6 rounds have a"
+    results.to_csv(tmp_path / "results.csv", index=False)
+    invoke("ingest", "files", tmp_path / "results.csv", "--dataset", "d")
+    chosen = ("--space", "k=20", "--method", "grid", "--filter", "everyone", "--train-share", "0.5")
+    assert line in invoke("tune", "--dataset", "d", "--system", "elo", *chosen).err
+    with pytest.warns(UserWarning, match=line):
+        tune(results, "elo", {"k": [20]}, method="grid", filter="everyone")
 
 
 def test_notebook__says_what_a_round_to_come_has_and_the_system_ignores() -> None:
