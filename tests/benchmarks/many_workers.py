@@ -27,6 +27,7 @@ from ranklake.flows.execution import partitioned
 from ranklake.flows.execution.partition_worker import PartitionWorker
 from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
+from ranklake.rating_kernels.core.standings import OF_ROUNDS
 
 Open = Callable[[int], AbstractContextManager[Engine]]
 
@@ -118,7 +119,7 @@ def _messages(opened: Open, numbers: Sequence[int], turns: int) -> tuple[float, 
     none = np.empty(0, dtype=np.int32)
     many = np.random.default_rng(1).normal(size=CHUNKS * ClusterLimits.chunk_bytes // 8)
     one = Rounds.from_columns([0, 1], [0], [0], [0], [0])
-    metadata = one.time_seconds, one.weight, one.perf_ceiling, one.event, one.participants
+    metadata = {name: getattr(one, name) for name in OF_ROUNDS}
     trips, chunks = {}, []
     for workers in numbers:
         with opened(workers) as engine:

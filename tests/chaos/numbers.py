@@ -67,9 +67,9 @@ def draw_settings(system: System, rng: np.random.Generator, illegal: bool) -> tu
     hints = typing.get_type_hints(system.params)
     for field in dataclasses.fields(system.params):
         # a history of contests has no periods of games, and these have no points
-        if rng.random() > share or field.name in ("games", "margin"):
-            continue
         limits = limits_of(field)
+        if rng.random() > share or field.name in ("games", "margin") or limits.kind == "table":
+            continue
         if illegal and limits.kind == "number" and rng.random() < 0.3:
             value = float(rng.choice([one for one in _OVER if not limits.contains(one)]))
             wrong.append(field.name)

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -227,6 +228,7 @@ def test_run__measures_every_row_of_tiny_histories(program: Load, tmp_path: Path
 @pytest.mark.parametrize(("law", "system", "settings"), [(0, "elo-mmr", {"rho": math.inf}), (1, "elo-mmx", {})])
 def test_laws__rate_like_the_systems_that_have_them(program: Load, law: int, system: str, settings: Any) -> None:
     laws, rounds, one = program("laws"), season((9, 70, 2, 90, 33, 61) * 4), SYSTEMS[system]
+    rounds = replace(rounds, precision=np.ones(len(rounds)))
     mu, n_before = np.empty(rounds.n_rows), np.empty(rounds.n_rows, np.int32)
     laws._rate(rounds.offsets, rounds.player, rounds.lo, rounds.weight, N_PLAYERS, law, 80.0, mu, n_before)
     params = one.params(**settings)

@@ -157,7 +157,8 @@ def test_win_probability__of_two_add_up_and_grow_with_the_rating(
     name: str, mu: list[float], sigma: float, weight: float
 ) -> None:
     system = SYSTEMS[name]
-    field = prior(np.sort(np.array(mu)), sigma)
+    lowest = {column: limits.low for column, _, limits in system.attributes}.get("mu", -math.inf)  # unrated are below
+    field = prior(np.sort(np.maximum(mu, lowest)), sigma)
     rows = prior(field.mu[:, None], sigma)
     probabilities = system.win_probability(system.params(), Conditions(weight), rows, field)
     assert probabilities.shape == (len(mu), len(mu))
