@@ -14,7 +14,13 @@ from ranklake.rating_kernels import Beliefs, System
 from ranklake.rating_kernels.core.limits import LARGEST, Limits
 from ranklake.rating_kernels.core.ragged import Ragged, Shared
 
-from ..common.configuration.settings import build_params, find_system, params_to_json, recorded_settings
+from ..common.configuration.settings import (
+    build_params,
+    find_system,
+    params_to_json,
+    recorded_settings,
+    renamed_settings,
+)
 from ..common.text import described
 from ..execution.rater import BeliefColumns
 from ..results.level_shifts import LevelShifts
@@ -110,7 +116,7 @@ class InitialBeliefs:
             )
         system = find_system(recorded_name)
         recorded = recorded_settings(system, recorded)
-        params = build_params(system, {**recorded, **hyperparameters})
+        params = build_params(system, {**recorded, **renamed_settings(system, hyperparameters)})
         computed = build_params(system, recorded)
         wanted, had = params_to_json(params, whole=True), params_to_json(computed, whole=True)
         if differs := [key for key in wanted if wanted[key] != had[key]]:

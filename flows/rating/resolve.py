@@ -24,6 +24,7 @@ from ..common.configuration.settings import (
     find_system,
     params_to_json,
     parse_settings,
+    renamed_settings,
 )
 from ..common.text import LONGEST_QUOTED, described
 from .config import RunConfig, default_run
@@ -128,7 +129,8 @@ def _run_config(
     rating_system = find_system(system or recorded.system)
     same_system = rating_system.name == recorded.system
     if same_system and preset is None:
-        params = dataclasses.replace(recorded.params, **convert_fields(rating_system.params, settings, recorded.system))
+        given = convert_fields(rating_system.params, settings, recorded.system)
+        params = dataclasses.replace(recorded.params, **renamed_settings(rating_system, given))
     else:
         params = build_params(rating_system, settings)
     wanted = dataclasses.replace(

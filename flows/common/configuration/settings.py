@@ -97,12 +97,17 @@ def recorded_settings(system: System, recorded: Mapping[str, Any]) -> dict[str, 
     Settings of a user are not recorded ones: what they leave out has its default.
     """
     later = (field for field in dataclasses.fields(system.params) if field.metadata.get("later"))
-    settings = {field.name: value_before(field) for field in later} | dict(recorded)
+    return {field.name: value_before(field) for field in later} | renamed_settings(system, recorded)
+
+
+def renamed_settings(system: System, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with the hyperparameters in place of older names, unless both are given."""
+    renamed = dict(settings)
     for name, older, said in _older_names(system.params):
         for key, value in said.items():
-            if settings.get(older) is key:
-                settings[name], settings[older] = value, None
-    return settings
+            if settings.get(older) is key and settings.get(name) is None:
+                renamed[name], renamed[older] = value, None
+    return renamed
 
 
 def _older_names(kind: type[Any]) -> list[tuple[str, str, Mapping[Any, Any]]]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from helpers.lakes import contest, copy_of, ingest, lake_of, rate_run, rated, same_tables, synthetic
 
 from ranklake import Ratings, predict, rate_history
-from ranklake.flows.common.configuration.settings import params_to_json, recorded_settings
+from ranklake.flows.common.configuration.settings import SystemName, params_to_json, recorded_settings
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.tuning.record import TuningConfig, TuningRecord
@@ -111,8 +113,33 @@ def test_run_with_use_weight__goes_on_as_alpha(tmp_path: Path) -> None:
         [config] = resolve_runs(lake, "games", names=["srm"])
         assert config.params == EloSRM(preset="K", alpha=alpha)
         assert rate(lake, config, Serial()).rated == 0
+        if (flag := recorded["use_weight"]) is not None:
+            [again] = resolve_runs(lake, "games", names=["srm"], settings=[f"use_weight={str(flag).lower()}"])
+            assert again.params == config.params
     with pytest.raises(ValueError, match=r"exists with alpha 0\.25; requested was alpha 1\.0"):
         resolve_runs(lake, "games", names=["srm"], settings=["alpha=1"])
+
+
+@pytest.mark.parametrize(
+    ("system", "settings"),
+    [
+        ("elo-srm", {"use_weight": False}),
+        ("elo-srm", {"use_weight": True, "ties": "mid"}),
+        ("elo-srm", {"alpha": 0.0}),
+        ("elo", {"k_wins": 20.0}),
+        ("elo", {"cdf": "linear", "certain_lead": 425.0}),
+        ("elo-mmr", {"tie_loss": 0.2, "tie_win": 0.3}),
+        ("elo-mmx", {"tie_mode": "split"}),
+    ],
+    ids=str,
+)
+def test_beliefs__accept_the_hyperparameters_that_they_were_computed_with(
+    system: SystemName, settings: dict[str, Any]
+) -> None:
+    results = pd.DataFrame({"contest": list("xxyy"), "player": list("abba"), "rank": [1, 2, 1, 2]})
+    _, beliefs = rate_history(results, system, return_beliefs=True, **settings)
+    again = predict(beliefs, ["a", "b"], system, **settings)
+    assert np.array_equal(again.chances(), predict(beliefs, ["a", "b"]).chances())
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
