@@ -1,4 +1,4 @@
-"""One-to-one games by the million: periods of games into a lake, rated and published."""
+"""One-to-one games by the million: periods of games into a lake, rated and published; rated with margins."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from timing import Command, Options, Result, invoke, run_command
 
 from ranklake.flows.sources.games.synthetic import GAMES_PRESETS, GamesPreset, write_games
@@ -18,6 +21,9 @@ MEMORY = 2e9  # bytes
 GROWTH = 1.3  # time of a game of the second half, beside that of the second quarter; memory of all, beside half
 PUBLISHED = "elo"
 QUICK_GAMES, QUICK_SYSTEMS = 100_000, (PUBLISHED,)
+SCORED, MARGINS, TURNS = 1_000_000, ("none", "log", "log_lead"), 6
+MARGIN = 1.05  # processor time of a run with a margin, beside one without
+SEED = 20150906
 
 
 def games(options: Options) -> Iterator[Result]:
@@ -37,6 +43,38 @@ def games(options: Options) -> Iterator[Result]:
             done["publish"].append(_run("publish", "--run", PUBLISHED, "--lake", lake))
         for name, commands in done.items():
             yield _result(name, sizes, commands)
+
+
+def margins(options: Options) -> Iterator[Result]:
+    """`rate --system elo` of games with points, without a margin and with two of them in turns."""
+    n = options.smaller(SCORED)
+    with tempfile.TemporaryDirectory() as folder:
+        file, lake = Path(folder, "games.parquet"), Path(folder, "lake")
+        pq.write_table(_scored(n), file)
+        _run("ingest", "games", file, "--dataset", "games", "--lake", lake)
+        rate = ("rate", "--dataset", "games", "--system", "elo", "--engine", "serial", "--lake", lake)
+        seconds: dict[str, list[float]] = {margin: [] for margin in MARGINS}
+        for turn in range(options.repeats(TURNS)):
+            for margin in MARGINS:
+                one = _run(*rate, "--set", f"margin={margin}", "--run", f"{margin}-{turn}")
+                seconds[margin].append(one.cpu_seconds)
+    without = min(seconds["none"])
+    for margin in MARGINS[1:]:
+        ratio = min(seconds[margin]) / without
+        what = f"ranklake rate --system elo --set margin={margin} of {n:,} games: {ratio:.3f} of the processor time"
+        targets = {f"at most {MARGIN:g} of a run without margin: {ratio:.3f}": ratio <= MARGIN}
+        yield Result("margins", f"{what} without margin", targets=targets, figures={"ratio": ratio}, case=margin)
+
+
+def _scored(n: int) -> pa.Table:
+    """Games of players with points, a hundred thousand a day."""
+    random, n_players = np.random.default_rng(SEED), max(n // 50, 2)
+    first = random.integers(0, n_players, n)
+    second = (first + random.integers(1, n_players, n)) % n_players
+    names = pa.array([f"player-{i}" for i in range(n_players)])
+    days = 1_500_000_000 + 86_400 * (np.arange(n) // 100_000)
+    columns = {"player": names.take(pa.array(first)), "opponent": names.take(pa.array(second)), "time": days}
+    return pa.table(columns | {name: random.poisson(1.4, n) for name in ("points", "opponent_points")})
 
 
 def _preset(options: Options) -> GamesPreset:

@@ -38,6 +38,7 @@ ROWS = {  # module and function; a row imports its module alone, so that commits
     "million": "million.million",
     "contests": "contests.contests",
     "games": "games.games",
+    "margins": "games.margins",
     "teams": "teams.teams",
     "tennis": "against_peer.tennis",
     "tennis-lake": "with_lake.tennis_lake",
