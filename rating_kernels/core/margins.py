@@ -126,12 +126,13 @@ def factor_of_round(r, rounds, margin, mu):
 
 
 @inner_exact
-def sharpen_games(r, stop, rounds, margin, mu, beta):
-    """Divide the variances of performances in rounds ``r`` to ``stop - 1`` of two by m; ``mu`` are strengths."""
-    for one in range(r, stop):
-        narrower = math.sqrt(factor_of_round(one, rounds, margin, mu))
-        for i in range(rounds.offsets[one], rounds.offsets[one + 1]):
-            beta[i] /= narrower
+def sharpen_game(r, rounds, margin, mu, beta):
+    """Divide the variances of performances in round ``r`` of two by m, and return it; ``mu`` are strengths."""
+    m = factor_of_round(r, rounds, margin, mu)
+    narrower = math.sqrt(m)
+    for i in range(rounds.offsets[r], rounds.offsets[r + 1]):
+        beta[i] /= narrower
+    return m
 
 
 @exact

@@ -17,7 +17,7 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map, places_needed
 from ..core.jit import exact
 from ..core.limits import non_negative, whole
-from ..core.margins import margin_rule, sharpen_games
+from ..core.margins import margin_rule, sharpen_game
 from ..core.parts import prior_of
 from ..core.standings import Conditions, Floats, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System
@@ -150,7 +150,8 @@ def _rate_small(
         solved = j
         if rounds.offsets[r + 1] - i == 2 and not has_teams(r, rounds, teams):
             if margin.kind > 0:
-                sharpen_games(r, stop, rounds, margin, prior.mu, prior.beta)
+                for one in range(r, stop):
+                    sharpen_game(one, rounds, margin, prior.mu, prior.beta)
             failed = solve_games(r, stop, rounds, prior.mu, prior.sigma, prior.beta, ties, outcome.perf)
             if failed >= 0:
                 solved = i + 2 * failed  # the games before it are complete

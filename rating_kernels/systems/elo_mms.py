@@ -21,7 +21,7 @@ from ..core.beliefs import Beliefs, Map, prefetch_next
 from ..core.jit import exact
 from ..core.learning import Learning, SharedArrays
 from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive, switch, within
-from ..core.margins import MarginParams, factor_of_round, margin_rule, sharpen_games
+from ..core.margins import MarginParams, margin_rule, sharpen_game
 from ..core.parts import prior_of
 from ..core.standings import Conditions, Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
@@ -252,9 +252,8 @@ def _rate_small(rounds, margin, teams, team_rules, noise, growth, ties, table, s
                 centre[k] += advantage[k]
         if offsets[r + 1] - i == 2 and not teamed:
             if margin.kind > 0:
-                sharpen_games(r, stop, rounds, margin, centre, prior.beta)
                 for one in range(r, stop):
-                    noises[one] *= factor_of_round(one, rounds, margin, centre)
+                    noises[one] *= sharpen_game(one, rounds, margin, centre, prior.beta)
             failed = solve_games(r, stop, rounds, centre, prior.sigma, prior.beta, ties, outcome.perf)
         else:
             field, n = space.field, fill_field(r, rounds, teams, team_rules, members, space)

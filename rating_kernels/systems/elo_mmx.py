@@ -17,7 +17,7 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import switch
-from ..core.margins import margin_rule, sharpen_games
+from ..core.margins import margin_rule, sharpen_game
 from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Conditions, Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System
@@ -162,7 +162,7 @@ def _rate_small(rounds, margin, teams, team_rules, rates, ties, ceiling_gaussian
         if len(advantage) > 0:
             to_strengths(i, j, advantage, prior.mu, rating)
         if margin.kind > 0 and j - i == 2 and not has_teams(r, rounds, teams):
-            sharpen_games(r, r + 1, rounds, margin, prior.mu, prior.beta)
+            sharpen_game(r, rounds, margin, prior.mu, prior.beta)
         field, n = space.field, fill_field(r, rounds, teams, team_rules, members, space)
         first = group_starts(field.lo[:n])
         rate = _inverse_delta(field.sigma[:n], field.beta)

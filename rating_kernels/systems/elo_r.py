@@ -29,7 +29,7 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map, places_needed
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, non_negative, positive, whole
-from ..core.margins import MarginParams, margin_rule, sharpen_games
+from ..core.margins import MarginParams, margin_rule, sharpen_game
 from ..core.numerics import C3
 from ..core.parts import prior_of
 from ..core.standings import Conditions, Floats, Rounds
@@ -245,7 +245,7 @@ def _rate_small(
             return r, -1
         _gamma_rows(i, j, r, rounds, own, usual, gamma[r], eta2[r], prior.beta)
         if margin.kind > 0 and j - i == 2:
-            sharpen_games(r, r + 1, rounds, margin, prior.mu, prior.beta)
+            sharpen_game(r, rounds, margin, prior.mu, prior.beta)
         mu, omega = prior.mu[i:j], _omega(prior.sigma[i:j], prior.beta[i:j])
         first = group_starts(rounds.lo[i:j])
         above, below = weigh_groups(omega, first)

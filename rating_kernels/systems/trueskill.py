@@ -20,7 +20,7 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
-from ..core.margins import MarginParams, margin_rule, sharpen_games
+from ..core.margins import MarginParams, margin_rule, sharpen_game
 from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Conditions, Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, TeamLaws, check_limits
@@ -315,7 +315,7 @@ def _rate_small(rounds, margin, teams, tau2, beta, window, gap, sharpen, store, 
         if len(advantage) > 0:
             to_strengths(i, j, advantage, prior.mu, rating)
         if margin.kind > 0 and j - i == 2 and not has_teams(r, rounds, teams):
-            sharpen_games(r, r + 1, rounds, margin, prior.mu, prior.beta)
+            sharpen_game(r, rounds, margin, prior.mu, prior.beta)
         field, n = space.field, fill_summed(r, rounds, teams, members, space)
         if len(teams.bounds) > 0:
             _widen_gaps(teams.first[r], teams.first[r + 1], teams.bounds, window, gap, gaps)
