@@ -374,7 +374,7 @@ def _read_rows(begin, end, player, store, prior):
         prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], 0.0, store.n_rounds[row]
 
 
-@exact
+@inner_exact
 def _points_lost(i, r, rounds):
     """Points of row ``i`` of round ``r`` that went to its opponents."""
     if len(rounds.score) > 0:
@@ -382,7 +382,7 @@ def _points_lost(i, r, rounds):
     return 0.5 * (rounds.lo[i] + rounds.hi[i])
 
 
-@inner_exact
+@exact
 def _sum_surpluses(begin, end, r, rounds, n, above, below, surplus):
     """Write scores beyond expectation of rows of round ``r`` of ``n``; arrays have an entry a row from ``begin`` on."""
     for i in range(begin, end):
