@@ -35,7 +35,7 @@ def check_points_of(params: Any, rounds: Rounds, where: str, remedy: str = REMED
 
 def has_points(dataset: Dataset) -> bool:
     """Whether any contest or game of a data set has points."""
-    return any(part.points is not None for part in dataset.standings())
+    return bool(dataset.contests.column("scored").null_count < dataset.contests.num_rows)
 
 
 def count_points(params: Any, rounds: Rounds) -> Counter[str]:
