@@ -52,7 +52,7 @@ class LakeRows(RatedRounds):
 
     def history_rows(self, players: Sequence[int]) -> pa.Table:
         wanted = pa.array(players, pa.int32())
-        parts = [_rows_of(table, wanted, self.points_of(table)) for _, table in self.walk()]
+        parts = [self._rows_of(table, wanted) for _, table in self.walk()]
         rows = pa.concat_tables([ROUNDS.append(_OPPONENT).append(_POINTS).empty_table(), *parts])
         rated = set(rows.column("player").unique().to_pylist())
         rows = rows.filter(pc.equal(rows.column("player"), next((one for one in players if one in rated), -1)))
@@ -70,6 +70,16 @@ class LakeRows(RatedRounds):
         skills = smoothing.read()
         return skills.filter(pc.equal(skills.column("player"), player)).select(["smooth_mu", "smooth_sigma"])
 
+    def _rows_of(self, table: pa.Table, players: pa.Int32Array) -> pa.Table:
+        """The rows of some players with their points, and the player of the row beside each: of games, the opponent."""
+        column, index = (table.column(name).to_numpy() for name in ("player", "round_index"))
+        at = np.flatnonzero(np.isin(column, players.to_numpy()))
+        beside = column[np.minimum(at ^ 1, len(column) - 1)]
+        whole = np.flatnonzero(np.isin(index, index[at]))  # their rounds: a player may have several games in one
+        points = self.points_of(table.take(pa.array(whole))).take(pa.array(np.searchsorted(whole, at)))
+        rows = table.take(pa.array(at)).replace_schema_metadata().append_column(_OPPONENT, pa.array(beside))
+        return rows.append_column(_POINTS, points)
+
     def _read(self, stop: int | None) -> tuple[LeaderboardBuilder, npt.NDArray[np.int64]]:
         """The states after the rounds before ``stop``, and, if it is given, the latest end of each player's rounds."""
         builder, ends = self.builder(self.display), known_ends(self.ends)
@@ -80,12 +90,3 @@ class LakeRows(RatedRounds):
                 of_rows = ends[rounds.column("round_index").to_numpy()]
                 np.maximum.at(latest, rounds.column("player").to_numpy(), of_rows)
         return builder, latest
-
-
-def _rows_of(table: pa.Table, players: pa.Int32Array, points: pa.Array) -> pa.Table:
-    """The rows of some players with their points, and the player of the row beside each: of games, the opponent."""
-    column = table.column("player").to_numpy()
-    at = np.flatnonzero(np.isin(column, players.to_numpy()))
-    beside = column[np.minimum(at ^ 1, len(column) - 1)]
-    rows = table.take(pa.array(at)).replace_schema_metadata().append_column(_OPPONENT, pa.array(beside))
-    return rows.append_column(_POINTS, points.take(pa.array(at)))
