@@ -154,7 +154,7 @@ def explain(
         **{name: row[name] for name in ("perf", "n_before", "mu_prior", "sigma_prior", "mu", "sigma")},
         **_parts(display, row, *_before(rounds, row, display)),
         caps=largest_changes(rounds, display, row) if caps else None,
-        margin=game_margin(rounds, display, contest_id, rows, at),
+        margin=game_margin(rounds, display, rows, at),
     )
     return explanation, form
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from ranklake.rating_kernels.core.margins import counted, factor, margin_rule
@@ -31,19 +30,16 @@ class GameMargin(NamedTuple):
     factor: float
 
 
-def game_margin(rounds: RatedRounds, display: Display, contest_id: str, rows: pa.Table, at: int) -> GameMargin | None:
+def game_margin(rounds: RatedRounds, display: Display, rows: pa.Table, at: int) -> GameMargin | None:
     """The margin of the game of a round with these rows, for the player in row ``at``; None if it had none."""
     if rows.num_rows != 2 or not uses_points(display.params):
         return None
-    place = rounds.dataset.contests.column("contest_id").to_pylist().index(contest_id)
-    (part,) = rounds.dataset.standings(place, place + 1)
-    if part.points is None or np.isnan(part.points).any():
+    points = rounds.points_of(rows).to_pylist()
+    if None in points:
         return None
-    points = dict(zip(part.player.tolist(), part.points.tolist(), strict=True))
-    player, lo, mu = (rows.column(name).to_pylist() for name in ("player", "lo", "mu_prior"))
-    own, other = points[player[at]], points[player[1 - at]]
+    lo, mu = (rows.column(name).to_pylist() for name in ("lo", "mu_prior"))
     drawn, winner = lo[0] == lo[1], at if lo[at] <= lo[1 - at] else 1 - at
     lead, rule = mu[winner] - mu[1 - winner], margin_rule(display.params)
     with announce_compilation(display.system.name):
-        d = counted(rule, points[player[winner]] - points[player[1 - winner]], drawn)
-        return GameMargin(own, other, d, lead, factor(rule, d, lead))
+        d = counted(rule, points[winner] - points[1 - winner], drawn)
+        return GameMargin(points[at], points[1 - at], d, lead, factor(rule, d, lead))
