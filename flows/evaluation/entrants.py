@@ -104,6 +104,15 @@ class Entrants:
         given = {"law": self.law, "of_laws": laws, "pairs": of_pairs, **options}
         return score_rounds(self.offsets, self.lo, self.mu, self.n_before, filters, **given)
 
+    def chances_of_games(self, games: Longs) -> Floats:
+        """The chance of the first row of each of some games; all rounds are of two."""
+        assert self.chances is not None, "a system"
+        one, other = (
+            Prior(self.mu[rows], self.sigma[rows], np.full(len(rows), np.nan), self.n_before[rows])
+            for rows in (2 * games, 2 * games + 1)
+        )
+        return self.chances(games, one, other)
+
     def pair_sums(self, filter: Filter) -> PairSums:
         """The chances of all pairs of a round, scored under a filter."""
         assert self.chances is not None, "a system"

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.rating_kernels.core.standings import Conditions, Floats, Ints, Longs
-from ranklake.rating_kernels.core.system import Prior
 from ranklake.storage import LakeError
 
 from ..common.adapters import HALVES
@@ -128,13 +127,7 @@ def score_games(entrants: Entrants, scores: dict[str, RoundScores], results: Lon
 
 def _beyond_wins(entrants: Entrants, games: Longs, score: Floats) -> tuple[Floats, Floats]:
     """The squared errors and cross-entropies of scores between a draw and a win, less those of wins."""
-    assert entrants.chances is not None, "a system"
-    rows = 2 * games[:, None] + np.arange(2)
-    one, other = (
-        Prior(entrants.mu[side], entrants.sigma[side], np.full(len(side), np.nan), entrants.n_before[side])
-        for side in rows.T
-    )
-    chance = np.clip(entrants.chances(games, one, other), _LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
+    chance = np.clip(entrants.chances_of_games(games), _LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
     return (score - chance) ** 2 - (1.0 - chance) ** 2, (1.0 - score) * (np.log2(chance) - np.log2(1.0 - chance))
 
 

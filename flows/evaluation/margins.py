@@ -15,7 +15,7 @@ import numpy as np
 
 from ranklake.rating_kernels.core.margins import NO_RULE, factors_of_games, margin_rule
 from ranklake.rating_kernels.core.standings import Floats, Longs
-from ranklake.rating_kernels.core.system import Prior, System
+from ranklake.rating_kernels.core.system import System
 
 from .entrants import Entrants
 from .games import GivenGames
@@ -30,19 +30,16 @@ def score_margins(system: System, params: Any, entrants: Entrants, given: GivenG
     ``results``: as for :func:`.scores.score_rounds`.
     Returns float64[p, 6].
     """
-    assert entrants.chances is not None, "a system"
-    n, rule = len(entrants.lo) // 2, margin_rule(params) if system.margins else NO_RULE
-    one, other = (
-        Prior(entrants.mu[side::2], entrants.sigma[side::2], np.full(n, np.nan), entrants.n_before[side::2])
-        for side in (0, 1)
-    )
-    expected = entrants.chances(np.arange(n), one, other)
-    drawn = entrants.lo[1::2] == 0
-    x, factor = one.mu - other.mu, np.empty(n)
     score, points = given.score, given.points
-    factors_of_games(rule, points, drawn, x, factor)
-    y = factor * (np.where(np.isnan(score), np.where(drawn, 0.5, 1.0), score) - expected)
     known = ~np.isnan(points[::2] - points[1::2])
+    if not known.any():
+        return np.zeros((len(results) - 1, 6))
+    n, rule = len(entrants.lo) // 2, margin_rule(params) if system.margins else NO_RULE
+    drawn = entrants.lo[1::2] == 0
+    x, factor = entrants.mu[::2] - entrants.mu[1::2], np.empty(n)
+    factors_of_games(rule, points, drawn, x, factor)
+    expected = entrants.chances_of_games(np.arange(n))
+    y = factor * (np.where(np.isnan(score), np.where(drawn, 0.5, 1.0), score) - expected)
     terms = np.stack([np.ones(n), x * x, x * y, x * x * y * y, x**3 * y, x**4], axis=1) * known[:, None]
     sums = np.concatenate((np.zeros((1, terms.shape[1])), np.cumsum(terms, axis=0)))
     return np.diff(sums[results], axis=0)
