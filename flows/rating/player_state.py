@@ -49,6 +49,11 @@ def player_state(
     return state
 
 
+def state_of_player(system: str, dataset: Dataset, player: int) -> PlayerState:
+    """The state of one player of a data set, for a store of one; as :func:`player_state`."""
+    return {name: values[[player]] for name, values in player_state(system, dataset).items()}
+
+
 def newcomers_with_state(system: str, dataset: Dataset, params: Any) -> tuple[pa.StringArray, PlayerState]:
     """The names of which a data set has attributes but no contest yet, and their state."""
     names = pc.unique(dataset.attributes().column("handle"))

@@ -15,7 +15,7 @@ from ranklake.storage import LakeError
 from ...common.adapters import conditions_of
 from ...compilation.compile import announce_compilation
 from ...execution.given import rate_given
-from ...rating.player_state import player_state, with_state
+from ...rating.player_state import state_of_player, with_state
 from ...results.display import Display
 from ...results.rated_rounds import RatedRounds
 
@@ -40,7 +40,7 @@ def largest_changes(rounds: RatedRounds, display: Display, row: dict[str, Any]) 
     system, params = display.system, display.params
     if system.name not in SYSTEMS:
         raise LakeError(f"--caps is for the systems {', '.join(SYSTEMS)}; run {rounds.run.name} is of {system.name}")
-    own = {name: values[[row["player"]]] for name, values in player_state(system.name, rounds.dataset).items()}
+    own = state_of_player(system.name, rounds.dataset, row["player"])
     found = []
     with announce_compilation(system.name):
         for far in (_FAR, -_FAR):

@@ -12,7 +12,7 @@ from ranklake.rating_kernels.core.standings import Ints
 from ranklake.rating_kernels.systems.federations.account import PeriodAccount, rate_with_account
 from ranklake.storage import LakeError
 
-from ...rating.player_state import player_state, with_state
+from ...rating.player_state import state_of_player, with_state
 from ...results.display import Display
 from ...results.rated_rounds import RatedRounds
 
@@ -184,10 +184,8 @@ def _periods(rounds: RatedRounds, display: Display, player: int, last: int) -> I
     """The periods of a player up to round ``last``; each needs the ratings of the opponents in it, and no others."""
     system, params = display.system, display.params
     me = np.zeros(1, dtype=np.int64)
-    state = player_state(system.name, rounds.dataset)
-    belief = with_state(
-        system.newcomers(params, 1).columns(), {name: values[[player]] for name, values in state.items()}
-    )
+    own = state_of_player(system.name, rounds.dataset, player)
+    belief = with_state(system.newcomers(params, 1).columns(), own)
     for _, table in rounds.walk(0, last + 1, _COLUMNS):
         columns = {name: table.column(name).to_numpy() for name in _COLUMNS}
         mine = np.flatnonzero(columns["player"] == player)  # the two rows of a game are adjacent
