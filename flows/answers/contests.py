@@ -68,10 +68,10 @@ def contest(
     ``n_before``, ``team``, ``points`` and ``rated``.
 
     ``rating_before`` and ``change`` are null for newcomers, ``team`` is null for individuals, ``points`` are null where
-    unknown. The members of a team
-    have adjacent rows, and ``place`` counts teams. A contest that was skipped has no standings. A period of games has
-    two rows a game, one after the other, with places in the game. An unrated participant has the place among the rated
-    ones, after those who share it, and the rating before; null without a rated contest.
+    unknown. The members of a team have adjacent rows, and ``place`` counts teams. A contest that was skipped has no
+    standings. A period of games has two rows a game, one after the other, with places in the game. An unrated
+    participant has the place among the rated ones, after those who share it, and the rating before; null without a
+    rated contest.
 
     ``limit``: rows of the page; by default all of a contest, and :data:`MOST_GAME_ROWS` of a period.
     Raises ``KeyError`` if the run has no such contest.

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 
 LONGEST_CELL = 200  # terminal columns of a table's cell, also with --wide and on a pipe
 LONGEST_MESSAGE = 4_000  # characters of an error, a note or a line of a log
@@ -103,6 +103,11 @@ def described(value: object) -> str:
 def count(n: int, noun: str) -> str:
     """A number with its noun, with an ``s`` in the plural: ``1 contest``, ``2,000 contests``."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a list in a sentence: a, b and c."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def with_reasons(reasons: Mapping[str, str], most: int = 5) -> str:

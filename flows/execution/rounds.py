@@ -15,6 +15,7 @@ from ranklake.rating_kernels.core.learning import Tally
 from ranklake.rating_kernels.core.margins import NO_MARGIN, factor_of_round, margin_rule
 from ranklake.rating_kernels.core.standings import OUTSIDE
 
+from ..common.text import listed
 from ..engines.threads import Threads
 from .outcomes import check_outcome
 from .waves import LEAST_GAMES, are_games, rate_waves
@@ -101,7 +102,7 @@ def check_team_rule(system: System, where: str = "") -> None:
     """Raise ``ValueError`` if the system has no rule for teams; ``where`` says which contests have them."""
     if system.rate_teams is None:
         able = [name for name, other in SYSTEMS.items() if other.rate_teams is not None]
-        rule = f"{system.name} has no rule for rounds of teams; {', '.join(able[:-1])} and {able[-1]} have one"
+        rule = f"{system.name} has no rule for rounds of teams; {listed(able)} have one"
         raise ValueError(f"{where}: {rule}" if where else rule)
 
 
@@ -109,7 +110,7 @@ def check_score_rule(system: System, where: str) -> None:
     """Raise ``ValueError`` if the system has no rule for scores besides 1, 0.5 and 0; ``where`` says where one is."""
     if not system.fractional:
         able = [name for name, other in SYSTEMS.items() if other.fractional]
-        rule = f"{system.name} rates wins, draws and losses only; {', '.join(able[:-1])} and {able[-1]} rate any score"
+        rule = f"{system.name} rates wins, draws and losses only; {listed(able)} rate any score"
         raise ValueError(f"{where}, and {rule} from 0 to 1")
 
 

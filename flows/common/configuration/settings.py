@@ -20,7 +20,7 @@ from ranklake.rating_kernels.core.limits import Limits, limits_of, value_before
 from ranklake.rating_kernels.core.margins import MarginParams
 from ranklake.rating_kernels.inference.period_games import SEQUENTIAL, SIMULTANEOUS
 
-from ..text import described
+from ..text import described, listed
 from ..times import spelled
 from .hyperparameters import find_named, own_fields_first
 from .tables import numbers_of
@@ -44,7 +44,7 @@ def check_margin_rule(system: System, names: Collection[str]) -> None:
     if not system.margins and any(field.name in names for field in dataclasses.fields(MarginParams)):
         able = [name for name, other in SYSTEMS.items() if other.margins]
         rule = f"{system.name} has no rule for margins of victory"
-        raise ValueError(f"{rule}; {', '.join(able[:-1])} and {able[-1]} have one")
+        raise ValueError(f"{rule}; {listed(able)} have one")
 
 
 def build_contest_params(system: System, settings: Mapping[str, Any]) -> Any:
