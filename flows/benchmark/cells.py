@@ -19,7 +19,7 @@ from ..common.skipping import Skipping
 from ..common.text import count
 from ..common.times import spelled
 from ..engines.threads import Threads
-from ..evaluation.scores import Mask
+from ..entrants.scores import Mask
 from ..execution.periods import GivenPeriods, Remedies, check_periods, first_period_ahead
 from ..execution.rounds import check_rounds, rate_rounds
 from ..rating.commits.level import Level

@@ -19,8 +19,8 @@ from ranklake.rating_kernels.metrics.calibration import BINS, PairSums, calibrat
 from ranklake.rating_kernels.metrics.metrics import FILTERS as ALL_FILTERS
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, LAW_METRICS
 
-from ..evaluation.entrants import Entrants
-from ..evaluation.scores import Mask, RoundScores
+from ..entrants.entrants import Entrants
+from ..entrants.scores import Mask, RoundScores
 from .histories import BenchmarkHistory
 
 FILTERS = ("everyone", "experienced")

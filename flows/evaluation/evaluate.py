@@ -23,11 +23,11 @@ from ..common.arguments import checked
 from ..common.finite import finite_json, finite_rows
 from ..common.text import count
 from ..compilation.compile import CompileCallback, announce, compile_parts
+from ..entrants.scores import EACH_ROUND, RoundScores
 from ..results.rated_rounds import RatedRounds
 from .games import summary
 from .margins import slope_of
 from .pieces import PieceScorer, split
-from .scores import EACH_ROUND, RoundScores
 
 SIZES = {"2-16": 2, "17-99": 17, "100-199": 100, "200-399": 200, "400-599": 400, "600-799": 600, "800+": 800}
 _PIECE_ROWS = 60_000  # rows of consecutive segments that are scored together

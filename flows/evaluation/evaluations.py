@@ -22,8 +22,8 @@ from ..common.cpus import available_cpus
 from ..common.finite import finite_json
 from ..common.text import count
 from ..compilation.compile import CompileCallback, announce
+from ..entrants.scores import EACH_ROUND, METRICS, Mask, RoundScores, is_better
 from .evaluate import Evaluation, evaluate, rounds_to_skip
-from .scores import EACH_ROUND, METRICS, Mask, RoundScores, is_better
 
 CONFIDENCE = 0.95  # coverage of the intervals
 LEAST_ROUNDS = 3  # minimum for an interval; the quantile is then exact to 1 %

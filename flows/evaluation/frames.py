@@ -19,8 +19,8 @@ from ranklake.rating_kernels.warm import SCORES
 from ..common.arguments import checked
 from ..common.configuration.settings import build_params, find_system
 from ..compilation.compile import compile_parts
+from ..entrants.entrants import Entrants
 from ..frames.kinds import to_pandas
-from .entrants import Entrants
 
 _COLUMNS = ("round_index", "lo", "mu_prior", "n_before")
 

@@ -17,8 +17,8 @@ from ranklake.rating_kernels.core.margins import NO_RULE, factors_of_games, marg
 from ranklake.rating_kernels.core.standings import Floats, Longs
 from ranklake.rating_kernels.core.system import System
 
-from .entrants import Entrants
-from .games import GivenGames
+from ..entrants.entrants import Entrants
+from ..entrants.given_games import GivenGames
 
 _POINTS = 100.0  # rating points of lead that the slope is for
 
@@ -27,7 +27,7 @@ def score_margins(system: System, params: Any, entrants: Entrants, given: GivenG
     """Sums over the games with points of each period: games, and the sums that :func:`slope_of` needs.
 
     ``entrants``: two rows a game, the winner first.
-    ``results``: as for :func:`.scores.score_rounds`.
+    ``results``: as for :func:`ranklake.flows.entrants.scores.score_rounds`.
     Returns float64[p, 6].
     """
     score, points = given.score, given.points

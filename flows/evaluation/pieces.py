@@ -15,11 +15,12 @@ from ranklake.storage import Chain, LakeError, Segment
 
 from ..common.adapters import conditions_of, to_ragged
 from ..common.configuration.settings import build_params, find_system, recorded_settings
+from ..entrants.entrants import Entrants
+from ..entrants.given_games import GameFacts
+from ..entrants.scores import RoundScores
 from ..results.rated_rounds import RatedRounds
-from .entrants import Entrants
-from .games import GameFacts, score_games
+from .games import score_games
 from .margins import score_margins
-from .scores import RoundScores
 
 _COLUMNS = ("lo", "mu_prior", "sigma_prior", "mu", "n_before")
 

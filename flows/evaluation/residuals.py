@@ -21,7 +21,7 @@ from ranklake.rating_kernels.core.system import System
 from ranklake.rating_kernels.metrics.metrics import keep
 from ranklake.rating_kernels.metrics.rank_information import rank_levels
 
-from .entrants import laws_of
+from ..entrants.entrants import laws_of
 
 CLASSES = r"educational|global|div(?:ision)?\.?\s*1\s*\+\s*div(?:ision)?\.?\s*2|div(?:ision)?\.?\s*[1-4]"
 """The words for a contest's class in the names of Codeforces and TopCoder."""

@@ -24,8 +24,8 @@ from ..common.margins import check_points_of
 from ..common.skipping import ANY_SYSTEM
 from ..compilation.compile import compile_kernels
 from ..engines.threads import Threads
-from ..evaluation.entrants import Entrants, laws_of
-from ..evaluation.scores import RoundScores, score_rounds
+from ..entrants.entrants import Entrants, laws_of
+from ..entrants.scores import RoundScores, score_rounds
 from ..execution.rounds import rate_rounds
 from ..sources.base import SourceError
 from ..sources.column_names import Columns

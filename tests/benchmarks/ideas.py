@@ -14,8 +14,8 @@ import numba
 import numpy as np
 from timing import Options, Result
 
+from ranklake.flows.entrants.scores import score_rounds
 from ranklake.flows.evaluation.residuals import contest_classes
-from ranklake.flows.evaluation.scores import score_rounds
 from ranklake.flows.experiments.data import History, from_file
 from ranklake.flows.sources.column_names import Columns
 from ranklake.flows.sources.options import ReadOptions

@@ -16,8 +16,8 @@ import numpy as np
 from against_peer import TENNIS, TENNIS_COLUMNS
 from timing import Options, Result
 
+from ranklake.flows.entrants.scores import RoundScores, score_rounds
 from ranklake.flows.evaluation.evaluations import half_width
-from ranklake.flows.evaluation.scores import RoundScores, score_rounds
 from ranklake.flows.experiments.data import History, from_file
 from ranklake.flows.sources.column_names import Columns
 from ranklake.flows.sources.options import ReadOptions

@@ -11,10 +11,10 @@ from rich.text import Text
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
 from ...common.text import count
+from ...entrants.scores import EACH_ROUND, METRICS
 from ...evaluation.evaluate import Evaluation
 from ...evaluation.evaluations import CONFIDENCE, Evaluations, WinRate, differences
 from ...evaluation.games import summary
-from ...evaluation.scores import EACH_ROUND, METRICS
 from ...evaluation.tuning.tune import TuningReport
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 

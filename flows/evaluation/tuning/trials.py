@@ -22,11 +22,11 @@ from ...common.configuration.settings import build_params, find_system
 from ...common.skipping import ANY_SYSTEM, Skipping
 from ...engines.protocols import Engine
 from ...engines.serial import Serial
+from ...entrants.entrants import Entrants
+from ...entrants.scores import RoundScores, is_better
 from ...execution.local import open_rater
 from ...execution.rounds import rate_rounds
 from ...rating.player_state import PlayerState, with_state
-from ..entrants import Entrants
-from ..scores import RoundScores, is_better
 
 RUNGS = 4  # parts of the training rounds after which a trial may be pruned
 

@@ -16,7 +16,7 @@ from ranklake.rating_kernels.warm import SCORES, SMOOTHING
 from ...common.text import slug as slug_of
 from ...compilation.compile import compile_parts
 from ...engines.threads import Threads
-from ...evaluation.scores import RoundScores
+from ...entrants.scores import RoundScores
 from ...execution.smoothing import smooth_rounds
 from ...plotting.figures import SERIES, legible, new_figure
 from ...smoothing.params import params_of

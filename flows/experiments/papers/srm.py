@@ -13,9 +13,9 @@ from ranklake.rating_kernels.systems.elo_srm import PRESETS
 
 from ...common.text import count
 from ...common.text import slug as slug_of
+from ...entrants.scores import score_rounds
 from ...evaluation.evaluate import DIVISION, Evaluation, division_of
 from ...evaluation.evaluations import win_rates
-from ...evaluation.scores import score_rounds
 from ...plotting.figures import SERIES, legible, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
 from ..data import History, RatedHistory

@@ -26,8 +26,9 @@ import ranklake
 from ranklake import rate_history
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.task_pool import open_task_pool
+from ranklake.flows.entrants.entrants import Entrants
+from ranklake.flows.entrants.scores import EACH_ROUND, METRICS, PER_ROUND, SUMMED, RoundScores
 from ranklake.flows.evaluation import evaluate as module
-from ranklake.flows.evaluation.entrants import Entrants
 from ranklake.flows.evaluation.evaluate import SIZES, division_of, evaluate, rounds_to_skip
 from ranklake.flows.evaluation.evaluations import (
     bootstrap_interval,
@@ -38,7 +39,6 @@ from ranklake.flows.evaluation.evaluations import (
     win_rates,
 )
 from ranklake.flows.evaluation.frames import evaluate_history
-from ranklake.flows.evaluation.scores import EACH_ROUND, METRICS, PER_ROUND, SUMMED, RoundScores
 from ranklake.flows.evaluation.tuning.record import TuningConfig
 from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_history
 from ranklake.flows.evaluation.tuning.tune import tune

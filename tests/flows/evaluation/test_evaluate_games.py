@@ -15,12 +15,12 @@ from helpers.lakes import copy_of, ingest, often, rate_run
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.task_pool import open_task_pool
+from ranklake.flows.entrants.scores import EACH_ROUND, PER_ROUND
 from ranklake.flows.evaluation import evaluate as module
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.evaluations import half_width
 from ranklake.flows.evaluation.games import LEAST_BEFORE
 from ranklake.flows.evaluation.residuals import surprises
-from ranklake.flows.evaluation.scores import EACH_ROUND, PER_ROUND
 from ranklake.flows.evaluation.tuning.record import TuningConfig
 from ranklake.flows.evaluation.tuning.trials import TrialRounds, run_trial
 from ranklake.flows.evaluation.tuning.tune import tune

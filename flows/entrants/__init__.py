@@ -1,0 +1,1 @@
+"""Entrants of rated rounds, and what their data set and their system say of them: chances, laws, scores."""

@@ -1,0 +1,85 @@
+"""Games as a data set has them: their weights, precisions, advantages, scores and points, for the rounds of a run."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranklake.rating_kernels.core.standings import Conditions, Floats, Ints, Longs
+from ranklake.storage import LakeError
+
+from ..common.adapters import HALVES
+from ..results.rated_rounds import RatedRounds
+
+
+class GivenGames(NamedTuple):
+    """Games as a data set has them.
+
+    ``advantage``, ``points``: of each player; points are NaN where unknown.
+    ``score``: of each winner, NaN where it follows from the places.
+    """
+
+    conditions: Conditions
+    advantage: Floats
+    score: Floats
+    points: Floats
+
+
+class GameFacts:
+    """The conditions and advantages of games in the rounds of a run, which are periods of games.
+
+    ``without_advantages``: the system has no rule for advantages, so that the run has rated none.
+    """
+
+    def __init__(self, rounds: RatedRounds, without_advantages: bool) -> None:
+        self._without = without_advantages
+        self._dataset, self._run, self._lock = rounds.dataset, rounds.run.name, Lock()
+        ids, known = pa.array(rounds.chain.contest_ids, pa.string()), self._dataset.contests.column("contest_id")
+        self._places = pc.index_in(ids, value_set=known.combine_chunks())  # in the data set, of each round
+
+    def of(self, start: int, stop: int, offsets: Longs, player: Ints) -> GivenGames:
+        """What the data set says of the games of rounds ``start`` to ``stop - 1``.
+
+        ``offsets``, ``player``: the rows of these rounds in the run, two a game; a round without rows was excluded.
+        Raises LakeError: the data set has other games now.
+        """
+        weight, precision, ahead = np.ones(n := len(player) // 2), np.ones(n), np.zeros(n)
+        score, points = np.full(n, np.nan), np.full(len(player), np.nan)
+        numbers = np.arange(start, stop)[np.diff(offsets) > 0]
+        rounds = {self._places[number].as_py(): number - start for number in numbers.tolist()}
+        if not rounds:
+            return GivenGames(Conditions(weight, precision), np.zeros(len(player)), score, points)
+        with self._lock:  # the files that a data set caches are shared
+            for part in self._dataset.standings(min(rounds), max(rounds) + 1):
+                assert part.games is not None, "a data set of games"
+                bounds = part.offsets.tolist()
+                for at, (a, b) in enumerate(pairwise(bounds)):
+                    if (number := rounds.get(part.first_contest + at)) is None:
+                        continue
+                    first, last = int(offsets[number]), int(offsets[number + 1])
+                    if not np.array_equal(part.player[a:b], player[first:last]):
+                        raise self._changed(part.first_contest + at)
+                    weight[first // 2 : last // 2] = part.games.weight[a // 2 : b // 2]
+                    if len(part.games.precision):
+                        precision[first // 2 : last // 2] = part.games.precision[a // 2 : b // 2]
+                    if part.points is not None:
+                        points[first:last] = part.points[a:b]
+                    if len(part.games.advantage):
+                        if self._without and part.games.advantage[a // 2 : b // 2].any():
+                            raise self._changed(part.first_contest + at)
+                        ahead[first // 2 : last // 2] = part.games.advantage[a // 2 : b // 2]
+                    if len(part.games.score):
+                        score[first // 2 : last // 2] = part.games.score[a // 2 : b // 2]
+        return GivenGames(Conditions(weight, precision), np.outer(ahead, HALVES).ravel(), score, points)
+
+    def _changed(self, place: int) -> LakeError:
+        period, name = self._dataset.contests.column("contest_id")[place].as_py(), self._dataset.name
+        return LakeError(
+            f"period {period} of data set {name} has other games than run {self._run}; "
+            f"`ranklake rate --dataset {name} --run {self._run}` brings the run up to date"
+        )
