@@ -62,6 +62,11 @@ class Dialect:
         """The statement that creates a table; ``updated``: most rows will be updated at once."""
         return self._create("table", table, columns, key) + (self.updatable if updated else "")
 
+    def add_column(self, table: str, column: tuple[str, str]) -> str:
+        """The statement that adds a column to the end of a table, null in all rows."""
+        name, kind = column
+        return f"alter table {table} add column {quote(name, self.kind)} {kind}"
+
     def create_temporary(self, table: str, columns: Columns) -> str:
         """The statement that creates a temporary table for rows that are joined by their first column."""
         return self._create("temporary table", table, columns, () if self.joins_by_hash else (columns[0][0],))

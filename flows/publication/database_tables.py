@@ -111,9 +111,8 @@ class DatabaseTables:
             for name in reversed(stored):  # the state first: without it, nothing counts as published
                 self._connection.execute(f"drop table if exists {self._name(name)}")
                 stored[name] = []
-        elif outdated:
-            rule = self._difference(outdated[0], stored[outdated[0]])
-            raise DatabaseError(self._connection.shown, f"{rule}; --afresh replaces tables of an earlier release")
+        else:
+            self._extend({name: stored[name] for name in outdated})
         for name in (name for name, found in stored.items() if not found):
             late_key = self._dialect.late_keys and name != STATE
             key = () if late_key else _KEYS[name]
@@ -122,6 +121,16 @@ class DatabaseTables:
             self._new.add(name)
         if not self._dialect.late_indices:
             self.index()
+
+    def _extend(self, outdated: Mapping[str, Columns]) -> None:
+        """Add the columns of this release to tables of an earlier one; their rows have null there."""
+        for name, found in outdated.items():
+            if found != self._definition(name)[: len(found)]:
+                rule = self._difference(name, found)
+                raise DatabaseError(self._connection.shown, f"{rule}; --afresh replaces tables of an earlier release")
+        for name, found in outdated.items():
+            for column in self._definition(name)[len(found) :]:
+                self._connection.execute(self._dialect.add_column(self._name(name), column))
 
     def _published(self) -> set[str]:
         """The tables that an earlier publish has written."""

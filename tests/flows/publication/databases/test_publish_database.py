@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from helpers.commands import Command
 from helpers.database_tables import KEYS, assert_stored, expected, publish_before, stored
@@ -171,6 +172,21 @@ def test_publish__refuses_the_tables_of_an_earlier_release_or_another_run_unless
         publish_to_database(lake, "run", judge.url)
     publish_to_database(lake, "run", judge.url, rebuild=True)
     assert_stored(judge, lake)
+
+
+def test_publish__adds_the_last_columns_to_tables_of_an_earlier_release(
+    lake: Lake, judge: Judge, sixteen: list[Contest]
+) -> None:
+    publish_to_database(lake, "run", judge.url)
+    judge.sql("alter table ratings drop column points", "alter table ratings drop column rated")
+    ingest(lake, sixteen[:12])
+    rate_run(lake, system="elo")
+    assert publish_to_database(lake, "run", judge.url).kept == 10
+    rows, whole = (tables["ratings"] for tables in (stored(judge), expected(lake)))
+    later = pc.greater_equal(rows["round_index"], 10)
+    assert rows.filter(later).equals(whole.filter(later))
+    assert rows.drop_columns(["rated", "points"]).equals(whole.drop_columns(["rated", "points"]))
+    assert rows["rated"].filter(pc.invert(later)).null_count == sum(Content(lake, "run").rows_of_rounds[:10])
 
 
 def test_publish__reaches_a_reader_at_once(
