@@ -34,6 +34,7 @@ def array_system(
     update: Update,
     win_probability: Callable[[Any, Any, Prior, Prior], Floats],
     sigma_limit: Callable[[Any], float] = lambda params: 0.0,
+    uncertainty: float = 0.0,
 ) -> System:
     """A system whose update is one function of the whole round.
 
@@ -42,7 +43,7 @@ def array_system(
 
     ``params``: frozen dataclass of hyperparameters; ``mu_init`` and ``sigma_init`` are the belief about a newcomer.
     ``update``: see :data:`Update`. ``round.lo`` and ``round.hi`` are first and last place of the tie group, from 0.
-    ``win_probability``, ``sigma_limit``: as in :class:`System`.
+    ``win_probability``, ``sigma_limit``, ``uncertainty``: as in :class:`System`.
     """
 
     def summarise(params: Any, prior: Prior, round: Rounds, map: Map) -> _After:
@@ -57,7 +58,7 @@ def array_system(
             _write(params, beliefs, round, prior, summarise(params, prior, round, serial_map), 0, round.n_rows, part)
 
     return System(
-        name=name, performs=False, params=params, sigma_limit=sigma_limit,
+        name=name, performs=False, params=params, sigma_limit=sigma_limit, uncertainty=uncertainty,
         prior=_read, summarise=summarise, absorb=_write, rate_small=rate_small, small=SMALL,
         win_probability=win_probability, summary_ratings=("mu",), ignores=("precision",),
     )  # fmt: skip

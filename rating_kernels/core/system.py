@@ -174,6 +174,8 @@ class System:
     sigma_limit : (params) -> float
         Limit of sigma after many rounds, rating points. The conservative display rating subtracts nothing there. By
         default 0: the system has no uncertainty, or its sigma has no limit.
+    uncertainty : float
+        Standard deviation of a skill, divided by ``sigma``. 0: ``sigma`` is no uncertainty of the skill.
     prior : (params, beliefs, round, start, stop, prior) -> None
         Diffuses the beliefs of participants ``start`` to ``stop - 1`` in place; writes ``prior``.
     summarise : (params, prior, round, map) -> Summary
@@ -254,6 +256,7 @@ class System:
     win_probability: Callable[..., Floats]
     state: Callable[[Any, Floats, Floats], dict[str, Floats]] = lambda params, mu, sigma: {}
     sigma_limit: Callable[[Any], float] = lambda params: 0.0
+    uncertainty: float = 0.0
     perform: Callable[[Any, Any, int, int, Floats], None] = lambda params, summary, start, stop, perf: None
     performance_law: Callable[[Any, Any, Any, Prior], PerformanceLaw] | None = None
     sized: bool = False

@@ -334,7 +334,7 @@ def _rate_small(rounds, margin, teams, drift, rules, store, outcome):
 
 
 SYSTEM = System(
-    name="bar", performs=False, params=BAR, sigma_limit=sigma_limit,
+    name="bar", performs=False, params=BAR, sigma_limit=sigma_limit, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=rate_teams, team_laws=add_skills,
     win_probability=win_probability, performance_law=performance_law, margins="games",

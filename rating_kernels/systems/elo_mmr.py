@@ -174,7 +174,7 @@ def _rate_small(
 
 
 SYSTEM: System = System(
-    name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit,
+    name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit, uncertainty=1.0,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,
     win_probability=win_probability, performance_law=performance_law, advantages=True, margins="games",

@@ -284,7 +284,7 @@ def _rate_small(rounds, margin, teams, team_rules, noise, growth, ties, table, s
 
 
 SYSTEM: System = System(
-    name="elo-mms", params=EloMMS, sigma_limit=sigma_limit,
+    name="elo-mms", params=EloMMS, sigma_limit=sigma_limit, uncertainty=1.0,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,
     win_probability=win_probability, sized=True, performance_law=performance_law, advantages=True, margins="games",

@@ -265,7 +265,7 @@ def _rate_small(
 
 
 SYSTEM = System(
-    name="elo-r", params=EloR, state=state, sigma_limit=sigma_limit,
+    name="elo-r", params=EloR, state=state, sigma_limit=sigma_limit, uncertainty=0.5 * C3,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, margins="games",
     history=("perf", "inverse_tau"), deviations=2.0, skips_all_tied=True,

@@ -281,7 +281,7 @@ def rate_each(rounds, q, one_game, margin, idle, store, outcome):
 
 
 SYSTEM = System(
-    name="glicko", performs=False, params=Glicko,
+    name="glicko", performs=False, params=Glicko, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs", fractional=True,
     ignores=("weight", "perf_ceiling", "precision"),

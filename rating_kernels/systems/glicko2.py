@@ -277,7 +277,7 @@ def _rate_each(rounds, rule, margin, store, vol, outcome):
 
 
 SYSTEM = System(
-    name="glicko2", performs=False, params=Glicko2, state=state,
+    name="glicko2", performs=False, params=Glicko2, state=state, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs", fractional=True,
     ignores=("weight", "perf_ceiling", "precision"),

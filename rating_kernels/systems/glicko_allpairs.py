@@ -114,7 +114,7 @@ def _idle(params: GlickoAllPairs) -> Idle:
 
 
 SYSTEM = System(
-    name="glicko-allpairs", performs=False, params=GlickoAllPairs, sigma_limit=sigma_limit,
+    name="glicko-allpairs", performs=False, params=GlickoAllPairs, sigma_limit=sigma_limit, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, advantages=True,
     ignores=("perf_ceiling",),

@@ -335,7 +335,7 @@ def _rate_small(rounds, margin, teams, tau2, beta, window, gap, sharpen, store, 
 
 
 SYSTEM = System(
-    name="trueskill", performs=False, params=TrueSkill,
+    name="trueskill", performs=False, params=TrueSkill, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=rate_teams, team_laws=add_members,
     win_probability=win_probability, performance_law=performance_law, advantages=True, margins="games",
