@@ -47,6 +47,13 @@ def check_margin_rule(system: System, names: Collection[str]) -> None:
         raise ValueError(f"{rule}; {listed(able)} have one")
 
 
+def check_uncertainty(system: System, what: str) -> None:
+    """Raise ``ValueError`` if a system has no uncertainty of skills, which ``what`` needs."""
+    if not system.uncertainty:
+        able = [name for name, other in SYSTEMS.items() if other.uncertainty]
+        raise ValueError(f"{what} needs the uncertainty of skills, which {system.name} has not; {listed(able)} have it")
+
+
 def build_contest_params(system: System, settings: Mapping[str, Any]) -> Any:
     """As :func:`build_params`, where one contest or game is rated after the other; ``ValueError`` also if the
     hyperparameters are for periods of games.

@@ -12,7 +12,7 @@ import pytest
 from helpers.commands import Command
 
 from ranklake.flows.common.configuration.hyperparameters import Parameter, describe, near_names
-from ranklake.flows.common.configuration.settings import build_params
+from ranklake.flows.common.configuration.settings import build_params, check_uncertainty
 from ranklake.rating_kernels import SYSTEMS, System
 from ranklake.rating_kernels.core.limits import Limits, limits_of
 
@@ -168,3 +168,9 @@ def test_command__suggests_similar_systems(invoke: Command, given: str) -> None:
     assert "did you mean elo-mmr" in said
     assert "did you mean" not in invoke.refuses("systems", "chess", code=2)
     assert near_names("glicko3", SYSTEMS)[0] in ("glicko", "glicko2")
+
+
+def test_uncertainty__refusal_lists_the_systems_that_have_it() -> None:
+    check_uncertainty(SYSTEMS["glicko"], "--interval")
+    with pytest.raises(ValueError, match=r"--interval needs .* which elo has not; elo-mmr, .* and bar have it"):
+        check_uncertainty(SYSTEMS["elo"], "--interval")
