@@ -16,7 +16,7 @@ from ranklake.storage.names.search import fold
 
 from ..publication.index_parts import UNRATED, IndexPart, integers, read_mapped
 from ..publication.root import IndexFile, IndexManifest, index_path
-from ..results.pools import Pools
+from ..results.components import Components
 from ..results.ranks import percentiles
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import Titles
@@ -187,34 +187,34 @@ class IndexRows:
         return [fold(f"{name or ''} {contest_id}") for name, contest_id in zip(names, ids, strict=True)]
 
     @cached_property
-    def pools(self) -> Pools | None:
-        """The pool of each player; None in an index of an early release, which has no sizes of pools.
+    def components(self) -> Components | None:
+        """The component of each player; None in an index of an early release, which has no sizes of components.
 
-        Unrated participants join pools only if rated ones compete with them. The index does not have in which rounds
-        they do: if the pools of rated participants are not of the recorded sizes, all unrated participants join pools.
-        Then some players of different pools may have one, never the reverse.
+        Unrated participants join components only if rated ones compete with them. The index does not have in which
+        rounds they do: if the components of rated participants are not of the recorded sizes, all unrated participants
+        join components. Then some players of different components may have one, never the reverse.
         """
-        sizes, rated = self.manifest.pools, integers(self.leaderboard_table.column("player"))
+        sizes, rated = self.manifest.components, integers(self.leaderboard_table.column("player"))
         if sizes is None:
             return None
         of = np.full(int(rated.max(initial=-1)) + 1, -1, np.int32)
         if len(sizes) < 2:
             of[rated] = 0
-            return Pools(of)
+            return Components(of)
         columns = zip(*(part.participations() for part in self.parts), strict=True)
         rounds, players = (np.concatenate(column) for column in columns)  # in order of rounds
         if self.manifest.games:
-            found = Pools.find(len(of), np.arange(0, len(players), 2), players)  # two rows a game
+            found = Components.find(len(of), np.arange(0, len(players), 2), players)  # two rows a game
         else:
-            found = Pools.find(len(of), _first(rounds), players)
+            found = Components.find(len(of), _first(rounds), players)
             if found.sizes != sizes:
                 others = self.unrated_table
                 rounds = np.concatenate([rounds, integers(others.column("round_index"))])
                 order = np.argsort(rounds, kind="stable")
                 players = np.concatenate([players, integers(others.column("player"))])[order]
-                found = Pools.find(max(len(of), int(players.max()) + 1), _first(rounds[order]), players)
+                found = Components.find(max(len(of), int(players.max()) + 1), _first(rounds[order]), players)
         of[rated] = found.of[rated]
-        return Pools(of)
+        return Components(of)
 
     def load(self) -> None:
         """Open all files."""

@@ -20,9 +20,9 @@ from ranklake.storage.lake.schemas import ROUNDS
 from ..common.progress import ProgressCallback, not_shown
 from ..common.times import count_until, spelled
 from ..publication.root import IndexManifest, read_manifest, source_digest
+from ..results.components import Components
 from ..results.groups import board_values, check_value, group_table, has_value, team_of
 from ..results.player_names import PlayerHistory, alias_note, candidate_names
-from ..results.pools import Pools
 from ..results.ranks import active as active_players
 from ..results.ranks import among
 from ..results.rated_rounds import RatedRounds
@@ -138,7 +138,7 @@ class RatedRun:
         return PlayerHistory(name, table, alias_note(self.dataset, handle, name), self.format)
 
     def team_rating(self, handles: Sequence[str]) -> dict[str, Any]:
-        """The ``rating`` of a team, the ``handle`` and ``rating`` of its ``players``, and a ``note`` about their pools.
+        """The ``rating`` of a team, the ``handle`` and ``rating`` of its ``players``, and a ``note`` if they never met.
 
         Raises ``LakeError`` as :meth:`player`.
         """
@@ -151,13 +151,13 @@ class RatedRun:
                 raise self._unrated(handle)
             rows.append(rated[name])
             players.append(known[name])
-        return team_of(board, rows, self.pool_note(players, handles))
+        return team_of(board, rows, self.component_note(players, handles))
 
-    def pool_sizes(self, at: int | None = None, most_rows: int | None = None) -> tuple[int, ...]:
-        """Number of players of each pool, largest first.
+    def component_sizes(self, at: int | None = None, most_rows: int | None = None) -> tuple[int, ...]:
+        """Number of players of each component, largest first.
 
         ``at``: only contests that had ended by this time, UTC seconds.
-        ``most_rows``: the most participations to read; without an index a run with more has one pool.
+        ``most_rows``: the most participations to read; without an index a run with more has one component.
         """
         if at is None and self._published_sizes is not None:
             return self._published_sizes
@@ -166,14 +166,14 @@ class RatedRun:
             return ()
         if at is not None:
             stop = count_until(RatedRounds(self.lake, self.name).ends, at)
-        return Pools.of_run(self.run, self.dataset, chain, stop).sizes if stop != 0 else ()
+        return Components.of_run(self.run, self.dataset, chain, stop).sizes if stop != 0 else ()
 
-    def pool_note(self, rows: Sequence[int], names: Sequence[str]) -> str:
-        """A line if some players, given by their indices and names, are of different pools; else empty."""
+    def component_note(self, rows: Sequence[int], names: Sequence[str]) -> str:
+        """A line if some players, given by their indices and names, are of different components; else empty."""
         known = self._published_sizes
         if len(rows) < 2 or (known is not None and len(known) < 2):
             return ""
-        return Pools.of_run(self.run, self.dataset).note(rows, names)
+        return Components.of_run(self.run, self.dataset).note(rows, names)
 
     def _unrated(self, handle: str) -> LakeError:
         return LakeError(f"player {handle!r} has no rated rounds in run {self.name}")
@@ -221,5 +221,5 @@ class RatedRun:
 
     @cached_property
     def _published_sizes(self) -> tuple[int, ...] | None:
-        """The pools that an index has which is up to date; None without one."""
-        return None if self._manifest is None else self._manifest.pools
+        """The components that an index has which is up to date; None without one."""
+        return None if self._manifest is None else self._manifest.components

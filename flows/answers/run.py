@@ -65,7 +65,7 @@ class PublishedRun(IndexRows):
             "attributes": list(self.attributes),
             "n_rounds": manifest.n_rounds,
             "n_players": len(self.handles),
-            "pools": None if manifest.pools is None else list(manifest.pools),
+            "components": None if manifest.components is None else list(manifest.components),
             "last_time_seconds": self.last_time_seconds,
         }
 
@@ -137,9 +137,9 @@ class PublishedRun(IndexRows):
         return team_of(self.leaderboard_table, rows, self._note_about(players.to_pylist()))
 
     def _note_about(self, players: list[dict[str, Any]]) -> str:
-        """A line if some players, rows of the leaderboard, are of different pools; else empty."""
+        """A line if some players, rows of the leaderboard, are of different components; else empty."""
         indices, handles = ([player[name] for player in players] for name in ("player", "handle"))
-        return "" if self.pools is None else self.pools.note(indices, handles)
+        return "" if self.components is None else self.components.note(indices, handles)
 
     def distribution(
         self,

@@ -61,7 +61,7 @@ def predict_run(
     check_to_come(display.params, time_seconds, state.last_time, latest)
     at = np.array(rows + [-1] * newcomers, dtype=np.int64)
     selected = select_beliefs(display.system, display.params, state.columns, at)
-    apart = RatedRun(lake, run_name).pool_note(rows, called)
+    apart = RatedRun(lake, run_name).component_note(rows, called)
     notes = [apart] if apart else []
     given = {"weight": weight, "precision": precision}
     return Prediction(display, players, selected, time_seconds, state.n_events, **given, notes=notes), names

@@ -94,7 +94,7 @@ def predict(
         ),
         entrants, columns, time_seconds, events, weight, perf_ceiling, precision,
     )  # fmt: skip
-    met = getattr(beliefs, "__ranklake_pools__", None)  # Ratings know who met whom
+    met = getattr(beliefs, "__ranklake_components__", None)  # Ratings know who met whom
     for note in (*prediction.notes, *filter(None, [met(names) if met else ""])):
         warn_user(note)
     return prediction

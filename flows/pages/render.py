@@ -34,7 +34,7 @@ class RunFacts:
 
     ``last_time_seconds``: end of the last contest, UTC; 0 if unknown.
     ``attributes``: the attributes of the players, which make groups.
-    ``pools``: a line about pools of players who never met; empty if there is one pool, or if it is not known.
+    ``components``: a line about players who never met; empty if there is one component, or if it is not known.
     """
 
     name: str
@@ -45,7 +45,7 @@ class RunFacts:
     last_time_seconds: int
     format: RatingFormat
     attributes: tuple[str, ...] = ()
-    pools: str = ""
+    components: str = ""
 
 
 class Templates:

@@ -14,7 +14,7 @@ from ..answers.leaderboard import Group
 from ..answers.run import PublishedRun
 from ..common.times import AGES, parse_span
 from ..results.attributes import COUNTRY, attribute_names
-from ..results.pools import pools_line
+from ..results.components import components_line
 from ..results.rating_format import RatingFormat
 from ..results.titles import Titles
 from .histogram import title_counts
@@ -45,8 +45,8 @@ def facts(run: PublishedRun) -> RunFacts:
     known = run.facts
     form = RatingFormat(run.titles, known["decimals"])
     counts = known["n_players"], known["n_rounds"], known["last_time_seconds"] or 0
-    pools = pools_line(known["pools"] or ())
-    return RunFacts(run.name, known["system"], known["dataset"], *counts, form, run.attributes, pools)
+    components = components_line(known["components"] or ())
+    return RunFacts(run.name, known["system"], known["dataset"], *counts, form, run.attributes, components)
 
 
 def board(rows: Columns, **more: Any) -> dict[str, Any]:

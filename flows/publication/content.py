@@ -18,9 +18,9 @@ from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
 from ..common.progress import ProgressCallback, in_parts, not_shown
 from ..results.attributes import player_attributes
+from ..results.components import Components
 from ..results.display import Display
 from ..results.groups import groups_of
-from ..results.pools import Pools
 from ..results.rated_rounds import LeaderboardBuilder, RatedRounds
 from ..results.smoothed import SKILLS, RunSmoothing
 from ..results.titles import TitlesChoice
@@ -115,9 +115,9 @@ class Content:
             yield pa.record_batch(columns | teams | ({"points": self._points_of(columns)} if scored else {}))
 
     @cached_property
-    def pools(self) -> Pools:
-        """The pool of each player."""
-        return Pools.of_run(self._run, self._dataset, self._chain)
+    def components(self) -> Components:
+        """The component of each player."""
+        return Components.of_run(self._run, self._dataset, self._chain)
 
     def unrated(self) -> pa.Table:
         """The rows of unrated participants of all rounds, in order: ``UNRATED``, with their display ratings."""

@@ -117,7 +117,8 @@ class IndexManifest(Root, frozen=True, kw_only=True, tag_field="format", tag=FOR
     ``attributes``, ``groups``: tables of the same state; None without attributes.
     ``unrated``: the rows of unrated participants, in order of rounds; None without any. Earlier releases wrote no such
     file.
-    ``pools``: number of players of each pool, largest first, as ``Pools.sizes``. Earlier releases wrote none.
+    ``components``: number of players of each component, largest first, as ``Components.sizes``; ``pools`` in the file.
+    Earlier releases wrote none.
     """
 
     parts: tuple[PartFile, ...]
@@ -127,7 +128,7 @@ class IndexManifest(Root, frozen=True, kw_only=True, tag_field="format", tag=FOR
     attributes: IndexFile | None = None
     groups: IndexFile | None = None
     unrated: IndexFile | None = None
-    pools: tuple[int, ...] | None = None
+    components: tuple[int, ...] | None = msgspec.field(default=None, name="pools")
 
     @property
     def files(self) -> tuple[IndexFile, ...]:

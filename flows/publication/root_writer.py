@@ -128,10 +128,10 @@ class RootWriter:
         rows = content.unrated()
         if rows.num_rows:
             files["unrated"] = self._table("unrated", rows)
-        # Pools need all rows of the run: an unchanged one keeps the sizes that it has.
+        # Components need all rows of the run: an unchanged one keeps the sizes that it has.
         same = before is not None and (before.source, before.state) == (source, state)
-        pools = before.pools if before is not None and same else None
-        return {"parts": parts, "pools": content.pools.sizes if pools is None else pools, **files}
+        components = before.components if before is not None and same else None
+        return {"parts": parts, "components": content.components.sizes if components is None else components, **files}
 
     def _parts(self, content: VersionedContent, before: IndexManifest | None) -> tuple[PartFile, ...]:
         kept, _ = content.kept("leaderboard", None if before is None else before.state)

@@ -22,9 +22,9 @@ from ..frames.kinds import SUFFIX
 from ..frames.rating import RatedResults
 from ..frames.results import Reading
 from ..frames.run_state import RunState
+from ..results.components import Components
 from ..results.display import Display
 from ..results.level_shifts import LevelShifts
-from ..results.pools import Pools
 from ..results.rated_rounds import RatedRounds
 from ..smoothing.params import params_of
 from ..sources.column_names import Columns
@@ -152,10 +152,10 @@ class RunHistory:
         history: pd.DataFrame = table.select([*_FIRST, *others, *last]).to_pandas()
         return history if teams is None else history.assign(share=teams.share)
 
-    def pools(self) -> Pools:
+    def components(self) -> Components:
         """Who met whom in the run."""
         run = Run.open(Lake.open(self.lake), self.run)
-        return Pools.of_run(run, Dataset.open(run.lake, run.config["dataset"]))
+        return Components.of_run(run, Dataset.open(run.lake, run.config["dataset"]))
 
 
 def shown_by(run: Run) -> dict[str, Any]:

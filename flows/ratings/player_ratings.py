@@ -20,9 +20,9 @@ from ..frames.notebook import warn_user
 from ..frames.predict import predict
 from ..frames.prediction import Prediction
 from ..preview.frames import preview
+from ..results.components import Components, components_line
 from ..results.display import Display
 from ..results.level_shifts import LevelShifts
-from ..results.pools import Pools, pools_line
 from ..sources.absences import Absent
 from ..sources.options import Duplicates
 from .boards import distribution_of, groups_of, leaderboard_of
@@ -227,24 +227,24 @@ class PlayerRatings(Generic[FrameT]):
         rows = FrameRows(beliefs.players, beliefs.columns, self._display(deviations), lambda: to_pandas(self.history))
         table = leaderboard_of(rows, at, min_rounds, since, among)
         if at is None:
-            self._warn_of_pools()
+            self._warn_of_components()
         return table
 
     @property
-    def _pools(self) -> Pools | None:
+    def _components(self) -> Components | None:
         """Who met whom, by the order of the players of the beliefs; None if it is not known."""
         return None
 
-    def _warn_of_pools(self) -> None:
-        if self._pools is not None and (line := pools_line(self._pools.sizes)):
+    def _warn_of_components(self) -> None:
+        if self._components is not None and (line := components_line(self._components.sizes)):
             warn_user(line)
 
-    def __ranklake_pools__(self, players: Sequence[Any]) -> str:
+    def __ranklake_components__(self, players: Sequence[Any]) -> str:
         """A line if some of these players never met, not even through others; else empty."""
-        if self._pools is None or len(self._pools.sizes) < 2:
+        if self._components is None or len(self._components.sizes) < 2:
             return ""
         row = {player: row for row, player in enumerate(self._beliefs.players)}
-        return self._pools.note([row.get(player, -1) for player in players], players)
+        return self._components.note([row.get(player, -1) for player in players], players)
 
     def _display(self, deviations: float | None = None) -> Display:
         """The display rating; ``deviations`` replaces the default."""

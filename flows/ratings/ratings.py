@@ -24,7 +24,7 @@ from ..frames.notebook import titled_table, warn_user
 from ..frames.periods import PeriodName
 from ..frames.rating import rate_results
 from ..frames.results import Reading, named_columns
-from ..results.pools import Pools
+from ..results.components import Components
 from ..results.rating_format import RatingFormat
 from ..results.titles import NONE
 from ..sources.absences import Absent
@@ -265,22 +265,24 @@ class Ratings(PlayerRatings[FrameT]):
         return self._growing
 
     @property
-    def pools(self) -> tuple[int, ...]:
-        """Number of players of each pool, largest first: no player of one met a player of another, even through others.
+    def components(self) -> tuple[int, ...]:
+        """Number of players of each component, largest first: players of two never met, even through others.
 
-        Ratings of different pools do not compare; :meth:`leaderboard`, :meth:`predict` and
+        Ratings of different components do not compare; :meth:`leaderboard`, :meth:`predict` and
         :meth:`smooth` warn of them.
         """
-        return self._pools.sizes
+        return self._components.sizes
 
     @cached_property
-    def _pools(self) -> Pools:
+    def _components(self) -> Components:
         if self._source is not None:
-            return self._source.pools()
+            return self._source.components()
         history = to_pandas(self.history)
         row = pd.Index(self._beliefs.players).get_indexer(pd.Index(history["player"]))
         index = history["round_index"].to_numpy()
-        return Pools.find(len(self._beliefs.players), np.flatnonzero(np.diff(index, prepend=-1)), row.astype(np.int32))
+        return Components.find(
+            len(self._beliefs.players), np.flatnonzero(np.diff(index, prepend=-1)), row.astype(np.int32)
+        )
 
     @checked
     def evaluate(
@@ -346,7 +348,7 @@ class Ratings(PlayerRatings[FrameT]):
         ConvergenceError
             The sweeps did not converge, or a performance was not found; the message names the contest.
         """
-        self._warn_of_pools()
+        self._warn_of_components()
         history = to_pandas(self.history)
         frame = smoothed_history(history, self._reading, self._beliefs, hyperparameters, engine, workers)
         smoothed: FrameT = as_kind(frame, self._kind)
@@ -366,7 +368,7 @@ class Ratings(PlayerRatings[FrameT]):
         """
         for player in players:
             self._check_player(player)
-        if apart := self.__ranklake_pools__(players):
+        if apart := self.__ranklake_components__(players):
             warn_user(apart)
         form = RatingFormat(NONE, self._display().decimals)
         return players_of(to_pandas(self.history), players, self.label, form)

@@ -73,12 +73,12 @@ class SiteContent(Content):
         return names
 
     def further(self, board: pa.Table) -> dict[str, list[Any]]:
-        """Further columns of a leaderboard: the ``country``, where players have one, and the ``pool`` of several."""
+        """Further columns of a leaderboard: the ``country``, where players have one, and the ``component`` of two."""
         player, found = board.column("player"), {}
         if self._countries is not None:
             found["country"] = self._countries.take(player.combine_chunks()).to_pylist()
-        if len(self.pools.sizes) > 1:
-            found["pool"] = self.pools.of[player.to_numpy()].tolist()
+        if len(self.components.sizes) > 1:
+            found["component"] = self.components.of[player.to_numpy()].tolist()
         return found
 
     @cached_property

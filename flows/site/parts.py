@@ -18,8 +18,8 @@ from ..pages.colours import title_styles
 from ..pages.links import SiteLinks
 from ..pages.render import RunFacts, Templates, package_files
 from ..results.attributes import attribute_names, values_of
+from ..results.components import components_line
 from ..results.groups import groups_of, has_value
-from ..results.pools import pools_line
 from ..results.ranks import are_active
 from .content import Round, SiteContent, digest
 from .shards import (
@@ -104,7 +104,7 @@ class SiteParts:
                 self._files.put(page, html.encode)
         self.board = content.board_of(builder)
         last = max((time or 0 for time in content.about["time_seconds"]), default=0)
-        self.facts = self._facts(self.board.num_rows, content.n_rounds, last, pools_line(content.pools.sizes))
+        self.facts = self._facts(self.board.num_rows, content.n_rounds, last, components_line(content.components.sizes))
         return pages, np.maximum.accumulate(most).tolist()
 
     def _contest_page(self, shown: dict[str, Any], page: str, data: str) -> str:
@@ -112,11 +112,11 @@ class SiteParts:
         context = views.standings(shown, rows, len(shown["handle"]), CONTEST_ROWS, data)
         return self._templates.render("contest", self._facts(), SiteLinks(page, "", self._assets), **context)
 
-    def _facts(self, n_players: int = 0, n_rounds: int = 0, last: int = 0, pools: str = "") -> RunFacts:
+    def _facts(self, n_players: int = 0, n_rounds: int = 0, last: int = 0, components: str = "") -> RunFacts:
         """The run; without counts for pages that do not change with new rounds."""
         content = self._content
         names, counts = (content.run, content.system, content.dataset), (n_players, n_rounds, last)
-        return RunFacts(*names, *counts, content.format, self._attributes, pools)
+        return RunFacts(*names, *counts, content.format, self._attributes, components)
 
     def histories(self, n_players: list[int]) -> list[dict[str, Any]]:
         """The files of histories: a folder a level, with the number of its files."""

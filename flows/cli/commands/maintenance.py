@@ -19,7 +19,7 @@ from ..terminal.process import without_pandas
 if TYPE_CHECKING:
     from ranklake.storage import Lake
 
-_MOST_ROWS = 1_000_000  # participations of a run without an index that are read to find its pools
+_MOST_ROWS = 1_000_000  # participations of a run without an index that are read to find its components
 
 some_run_option = click.option("--run", type=RUN, help="Only this run.")
 some_dataset_option = click.option("--dataset", type=DATASET, help="Only this data set.")
@@ -37,7 +37,7 @@ def runs(form: str, lake: LakeAddress) -> None:
     from ...answers.rated_run import RatedRun
     from ...maintenance.freshness import update_command
     from ...maintenance.status import status
-    from ...results.pools import pools_line
+    from ...results.components import components_line
 
     opened = lake.open()
     found = status(opened)
@@ -55,7 +55,7 @@ def runs(form: str, lake: LakeAddress) -> None:
     for run in found.runs:
         if run.participations and not run.problem:
             with suppress(LakeError):
-                if line := pools_line(RatedRun(opened, run.run).pool_sizes(most_rows=_MOST_ROWS)):
+                if line := components_line(RatedRun(opened, run.run).component_sizes(most_rows=_MOST_ROWS)):
                     print_line(f"run {run.run}: {line}")
         if run.stale_because:
             command = update_command(run.run, run.dataset, lake)

@@ -48,7 +48,7 @@ def player(handles: tuple[str, ...], chosen: ChosenRun, output: str) -> None:
         found = [rated.player(handle, smoothed=True) for handle in handles]
         distinct = {history.handle: history for history in found}
         players = [history.rows.column("player")[0].as_py() for history in distinct.values()]
-        apart = rated.pool_note(players, list(distinct))
+        apart = rated.component_note(players, list(distinct))
         for note in filter(None, (*(history.note for history in found), apart)):
             print_line(note, err=True)
         return players_figure(list(distinct.values()), chosen.run)

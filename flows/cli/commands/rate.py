@@ -134,7 +134,7 @@ def smooth(run: str, settings: tuple[str, ...], engine: EngineChoice, steal: boo
     from ...common.configuration.settings import parse_settings
     from ...engines.factory import open_engine
     from ...engines.protocols import DistributedEngine
-    from ...results.pools import pools_line
+    from ...results.components import components_line
     from ...smoothing.smooth import smooth_run
 
     with usage():
@@ -153,5 +153,5 @@ def smooth(run: str, settings: tuple[str, ...], engine: EngineChoice, steal: boo
         shown: dict[str, Any] = {"on_sweep": on_sweep, "on_compile": show_compilation(update)}
         report = smooth_run(opened, run, opened_engine, parsed, steal=steal, **shown)
     print_line(f"run {run}: {report.line()}")
-    if line := pools_line(RatedRun(opened, run).pool_sizes()):
+    if line := components_line(RatedRun(opened, run).component_sizes()):
         print_line(f"run {run}: {line}", err=True)

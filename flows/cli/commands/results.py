@@ -52,7 +52,7 @@ def leaderboard(
 ) -> None:
     """Show the players of a run, best first."""
     without_pandas()
-    from ...results.pools import pools_line
+    from ...results.components import components_line
 
     with usage():
         if all_time and (at is not None or active is not None or conditions or attribute is not None):
@@ -75,7 +75,7 @@ def leaderboard(
             table = rated.leaderboard(at, active, where, update)
     if attribute is not None:
         table = rated.groups(attribute, table)
-    if line := pools_line(rated.pool_sizes(at)):
+    if line := components_line(rated.component_sizes(at)):
         print_line(line, err=True)
     shown = table if everybody else table.slice(0, top)
     if form.name == "table":

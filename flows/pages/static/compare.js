@@ -44,7 +44,7 @@ start(figure, notice, async (text) => {
   const found = await Promise.all(handles.map(player));
   const missing = handles.filter((_, i) => !found[i]);
   const players = found.filter(Boolean);
-  const apart = players.find((one) => one.pool !== players[0].pool);
+  const apart = players.find((one) => one.component !== players[0].component);
   notice.textContent = [
     ...(missing.length ? [`No rated player is called ${missing.map(visible).join(", ")}.`] : []),
     ...(apart ? [`'${visible(players[0].handle)}' and '${visible(apart.handle)}' never met, not even through others: their ratings do not compare`] : []),

@@ -130,7 +130,7 @@ export async function player(handle) {
   return { handle, ...columns, ...place };
 }
 
-/** Place, highest rating, country and pool, from the page of the leaderboard that has the rating. */
+/** Place, highest rating, country and component, from the page of the leaderboard that has the rating. */
 async function placeOf(site, handle, rating) {
   const { first, files, rows } = site.leaderboard;
   let page = first.findLastIndex((top) => top >= rating);
@@ -139,7 +139,7 @@ async function placeOf(site, handle, rating) {
     const at = board.handle.indexOf(handle);
     if (at >= 0) {
       const worse = site.players - (board.place[at] - 1) - board.ties[at];
-      return { place_now: board.place[at], max_rating: board.max_rating[at], below: worse / site.players, country: board.country?.[at], pool: board.pool?.[at], page, rows };
+      return { place_now: board.place[at], max_rating: board.max_rating[at], below: worse / site.players, country: board.country?.[at], component: board.component?.[at], page, rows };
     }
     if (board.rating[0] > rating) break;
   }

@@ -1,4 +1,4 @@
-"""Pools of players who met in rated contests, directly or through others: ratings of different pools do not compare."""
+"""Components of players who met in rated contests, directly or through others: ratings of two do not compare."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ from ..common.text import count
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
-_MOST_SHOWN = 3  # sizes of pools in a line
+_MOST_SHOWN = 3  # sizes of components in a line
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pools:
-    """The pool of each player, the connected components of who met whom: the least index of its players; -1 for players
-    without a round.
+class Components:
+    """The component of each player, of the connected components of who met whom: the least index of its players; -1 for
+    players without a round.
     """
 
     of: Ints
 
     @classmethod
     def find(cls, n_players: int, first: Longs, player: Ints) -> Self:
-        """The pools of players, given the participations of all rounds and the first row of each.
+        """The components of players, given the participations of all rounds and the first row of each.
 
-        Every pass gives each player, and the least player of the player's pool, the least pool of each round. A pass
-        takes O(rows), and few are needed: 4.3 million participations take 0.2 s, also if the players are one chain.
+        Every pass gives each player, and the least player of the player's component, the least component of each round.
+        A pass takes O(rows), and few are needed: 4.3 million participations take 0.2 s, also if the players are one
+        chain.
         """
         of, sizes = np.arange(n_players, dtype=np.int32), np.diff(first, append=len(player))
         while len(first):
-            pool = of[player]
-            least, joined = np.repeat(np.minimum.reduceat(pool, first), sizes), of.copy()
-            np.minimum.at(joined, pool, least)
+            component = of[player]
+            least, joined = np.repeat(np.minimum.reduceat(component, first), sizes), of.copy()
+            np.minimum.at(joined, component, least)
             np.minimum.at(joined, player, least)
             while not np.array_equal(joined, shorter := joined[joined]):
                 joined = shorter
@@ -53,7 +54,7 @@ class Pools:
 
     @classmethod
     def of_run(cls, run: Run, dataset: Dataset, chain: Chain | None = None, stop: int | None = None) -> Self:
-        """The pools of a run, or of its first ``stop`` rounds; reads two columns of them.
+        """The components of a run, or of its first ``stop`` rounds; reads two columns of them.
 
         Unrated participants connect nobody, unless rated ones compete with them.
         """
@@ -75,15 +76,15 @@ class Pools:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of players of each pool, largest first."""
+        """Number of players of each component, largest first."""
         sizes = np.bincount(self.of[self.of >= 0])
         return tuple(np.sort(sizes[sizes > 0])[::-1].tolist())
 
     def note(self, rows: Sequence[int], names: Sequence[Any]) -> str:
-        """A line if some of these players are of different pools, else empty; row -1 is a newcomer."""
+        """A line if some of these players are of different components, else empty; row -1 is a newcomer."""
         known = [(int(self.of[row]), name) for row, name in zip(rows, names, strict=True) if row >= 0]
-        met = [(pool, name) for pool, name in known if pool >= 0]
-        other = next((name for pool, name in met if pool != met[0][0]), None)
+        met = [(component, name) for component, name in known if component >= 0]
+        other = next((name for component, name in met if component != met[0][0]), None)
         if other is None:
             return ""
         return f"{met[0][1]!r} and {other!r} never met, not even through others: their ratings do not compare"
@@ -97,11 +98,11 @@ def _in_field(dataset: Dataset, chain: Chain) -> npt.NDArray[np.bool_]:
     return np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False))
 
 
-def pools_line(sizes: Sequence[int]) -> str:
-    """A line about more than one pool of players, given their sizes, largest first; empty for one."""
+def components_line(sizes: Sequence[int]) -> str:
+    """A line about more than one component of players, given their sizes, largest first; empty for one."""
     if len(sizes) < 2:
         return ""
     shown, more = [f"{n:,}" for n in sizes[:_MOST_SHOWN]], len(sizes) - _MOST_SHOWN
-    last = count(more, "smaller pool") if more > 0 else f"{shown.pop()} players"
-    listed = f"{', '.join(shown)} and {last}; ratings of different pools do not compare"
-    return f"{len(sizes):,} pools of players never met: {listed}"
+    last = count(more, "smaller component") if more > 0 else f"{shown.pop()} players"
+    listed = f"{', '.join(shown)} and {last}; ratings of different components do not compare"
+    return f"{len(sizes):,} components of players never met: {listed}"

@@ -22,7 +22,7 @@ from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.pages import views
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.results.pools import Pools, pools_line
+from ranklake.flows.results.components import Components, components_line
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Dataset, Lake, Run
 
@@ -33,7 +33,7 @@ TWO = [
     contest("3", "dot", "eva", time_seconds=259_200),
     contest("4", "flo", time_seconds=345_600),  # skipped
 ]
-LINE = "2 pools of players never met: 3 and 2 players; ratings of different pools do not compare"
+LINE = "2 components of players never met: 3 and 2 players; ratings of different components do not compare"
 APART = "'ann' and 'eva' never met, not even through others: their ratings do not compare"
 
 
@@ -44,21 +44,21 @@ def rows(rounds: list[list[int]]) -> tuple[npt.NDArray[np.int64], Ints]:
 
 
 @given(st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=4).map(list), max_size=9))
-def test_pools__are_those_of_the_naive_closure(rounds: list[list[int]]) -> None:
-    found = Pools.find(12, *rows(rounds))
-    pools: list[set[int]] = []
+def test_components__are_those_of_the_naive_closure(rounds: list[list[int]]) -> None:
+    found = Components.find(12, *rows(rounds))
+    components: list[set[int]] = []
     for one in rounds:
-        apart = [pool for pool in pools if pool.isdisjoint(one)]
-        pools = [*apart, set(one).union(*(pool for pool in pools if not pool.isdisjoint(one)))]
+        apart = [component for component in components if component.isdisjoint(one)]
+        components = [*apart, set(one).union(*(component for component in components if not component.isdisjoint(one)))]
     expected = np.full(12, -1)
-    for pool in pools:
-        expected[list(pool)] = min(pool)
+    for component in components:
+        expected[list(component)] = min(component)
     assert found.of.tolist() == expected.tolist()
-    assert found.sizes == tuple(sorted(map(len, pools), reverse=True))
+    assert found.sizes == tuple(sorted(map(len, components), reverse=True))
 
 
 @pytest.mark.parametrize("shape", ["crowds", "chain"])
-def test_pools__of_a_large_history_are_found_at_once(shape: str) -> None:
+def test_components__of_a_large_history_are_found_at_once(shape: str) -> None:
     rng, n = np.random.default_rng(3), 100_000
     if shape == "crowds":
         player, first = rng.permutation(np.tile(np.arange(n), 10)).astype(np.int32), np.arange(0, 10 * n, 500)
@@ -66,16 +66,18 @@ def test_pools__of_a_large_history_are_found_at_once(shape: str) -> None:
         order = rng.permutation(n)
         player, first = np.stack([order[:-1], order[1:]], 1).ravel().astype(np.int32), np.arange(0, 2 * n - 2, 2)
     began = process_time()
-    assert Pools.find(n, first, player).sizes == (n,)
+    assert Components.find(n, first, player).sizes == (n,)
     assert process_time() - began < 1.0
 
 
-@pytest.mark.bound("ranklake.flows.results.pools._MOST_SHOWN")
-def test_line__names_the_largest_pools() -> None:
-    assert pools_line([]) == pools_line([7]) == ""
-    assert pools_line([5000, 12]).startswith("2 pools of players never met: 5,000 and 12 players; ")
-    assert ": 9, 5 and 2 players; " in pools_line([9, 5, 2])
-    assert pools_line([9, 5, 3, 2, 2]).startswith("5 pools of players never met: 9, 5, 3 and 2 smaller pools; ")
+@pytest.mark.bound("ranklake.flows.results.components._MOST_SHOWN")
+def test_line__names_the_largest_components() -> None:
+    assert components_line([]) == components_line([7]) == ""
+    assert components_line([5000, 12]).startswith("2 components of players never met: 5,000 and 12 players; ")
+    assert ": 9, 5 and 2 players; " in components_line([9, 5, 2])
+    assert components_line([9, 5, 3, 2, 2]).startswith(
+        "5 components of players never met: 9, 5, 3 and 2 smaller components; "
+    )
 
 
 @pytest.fixture
@@ -86,12 +88,12 @@ def lake(tmp_path: Path) -> Lake:
 
 
 @pytest.mark.parametrize("published", [False, True])
-def test_command__says_that_pools_never_met(
+def test_command__says_that_components_never_met(
     lake: Lake, invoke: Command, published: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if published:
         publish(lake, "run")
-        assert open_published(lake, "run").facts["pools"] == [3, 2]
+        assert open_published(lake, "run").facts["components"] == [3, 2]
     words = ("--run", "run", "--lake", lake.url)
     assert invoke("leaderboard", *words).err == f"{LINE}\n"
     assert invoke("leaderboard", "--at", "1970-01-03", *words).err == ""  # bob met ann, and nobody else played
@@ -115,14 +117,20 @@ def test_figure__says_that_players_never_met(lake: Lake, invoke: Command, tmp_pa
         ranklake.Ratings.open(lake.url, "run").plot_player("ann", "eva")
 
 
-def test_leaderboard_page__says_that_pools_never_met(lake: Lake, tmp_path: Path) -> None:
+def test_leaderboard_page__says_that_components_never_met(lake: Lake, tmp_path: Path) -> None:
     publish(lake, "run")
     publish_site(lake, "run", str(tmp_path / "site"))
-    assert views.facts(open_published(lake, "run")).pools == LINE
+    assert views.facts(open_published(lake, "run")).components == LINE
     assert LINE in (tmp_path / "site" / "index.html").read_text("utf-8")
     files = manifest(tmp_path / "site")["leaderboard"]["files"]
     board = unpacked(tmp_path / "site", f"data/leaderboard/000-{files[0]}.json.gz")
-    assert dict(zip(board["handle"], board["pool"], strict=True)) == {"ann": 0, "bob": 0, "cid": 0, "dot": 3, "eva": 3}
+    assert dict(zip(board["handle"], board["component"], strict=True)) == {
+        "ann": 0,
+        "bob": 0,
+        "cid": 0,
+        "dot": 3,
+        "eva": 3,
+    }
 
 
 def test_server__says_that_players_never_met(lake: Lake) -> None:
@@ -138,14 +146,14 @@ def test_server__says_that_players_never_met(lake: Lake) -> None:
             assert (note in page) if note else ("never met" not in page)
 
 
-def test_pools__that_meet_are_one(lake: Lake, invoke: Command) -> None:
+def test_components__that_meet_are_one(lake: Lake, invoke: Command) -> None:
     publish(lake, "run")
     ingest(lake, [contest("5", "ann", "dot", time_seconds=432_000)])
     rate_run(lake)
-    assert RatedRun(lake, "run").pool_sizes() == (5,)  # the index is of earlier rounds
+    assert RatedRun(lake, "run").component_sizes() == (5,)  # the index is of earlier rounds
     publish(lake, "run")
     published = RatedRun(lake, "run")
-    assert (published.pool_sizes(), published.pool_note([0, 4], ["ann", "eva"])) == ((5,), "")
+    assert (published.component_sizes(), published.component_note([0, 4], ["ann", "eva"])) == ((5,), "")
     assert invoke("leaderboard", "--run", "run", "--lake", lake.url).err == ""
 
 
@@ -157,10 +165,10 @@ def test_unrated_participants__connect_those_who_compete_with_them(
     met = [contest("5", "ann", "guest", "bob", **facts), contest("6", "dot", "guest", "eva", time_seconds=1, **facts)]
     lake = lake_of(tmp_path / "lake", met)
     rate_run(lake)
-    found = Pools.of_run(Run.open(lake, "run"), Dataset.open(lake, "games"))
+    found = Components.of_run(Run.open(lake, "run"), Dataset.open(lake, "games"))
     assert found.sizes == sizes
     publish(lake, "run")
-    published = open_published(lake, "run").pools
+    published = open_published(lake, "run").components
     assert published is not None
     assert published.sizes == sizes
 
@@ -170,19 +178,19 @@ def test_games__of_a_period_connect_their_two_players(tmp_path: Path) -> None:
     lake = Lake.open(str(tmp_path / "lake"), create=True)
     ingest_periods(lake, as_periods(games), "games")
     rate_run(lake, system="elo")
-    assert Pools.of_run(Run.open(lake, "run"), Dataset.open(lake, "games")).sizes == (3, 2)
+    assert Components.of_run(Run.open(lake, "run"), Dataset.open(lake, "games")).sizes == (3, 2)
     publish(lake, "run")
-    published = open_published(lake, "run").pools
+    published = open_published(lake, "run").components
     assert published is not None
     assert published.sizes == (3, 2)
 
 
-def test_notebook__says_that_pools_never_met(lake: Lake) -> None:
+def test_notebook__says_that_components_never_met(lake: Lake) -> None:
     frame = pd.DataFrame(
         {"contest": list("112233"), "player": ["ann", "bob", "bob", "cid", "dot", "eva"], "rank": [1, 2] * 3}
     )
     for ratings in (ranklake.Ratings.rate(frame), ranklake.Ratings.open(lake.url, "run")):
-        assert ratings.pools == (3, 2)
+        assert ratings.components == (3, 2)
         for show in (ratings.leaderboard, ratings.smooth):
             with pytest.warns(UserWarning, match=LINE):
                 show()
@@ -195,4 +203,4 @@ def test_notebook__says_that_pools_never_met(lake: Lake) -> None:
         with pytest.raises(ValueError, match="first_round must be >= 0, got -1"):
             ratings.evaluate(-1)
     joined = pd.DataFrame({"contest": "9", "player": ["ann", "eva"], "rank": [1, 2]})
-    assert ranklake.Ratings.rate(frame).update(joined).pools == (5,)
+    assert ranklake.Ratings.rate(frame).update(joined).components == (5,)
