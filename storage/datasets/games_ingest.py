@@ -14,6 +14,7 @@ from ..lake.errors import LakeError
 from .ingest import Ingest
 from .tables.contests import Contest
 from .tables.games import GAMES_KIND, Period, are_fractional
+from .tables.kept import join_kept
 from .tables.points import are_known, column_of, join_points
 from .tables.rows import Row
 
@@ -81,6 +82,8 @@ class GamesIngest(Ingest):
         points = join_points([period.games.points for period in contests], [2 * row.n_rows for row in rows])
         if points is not None:
             columns["points"], columns["opponent_points"] = column_of(points[::2]), column_of(points[1::2])
+        if (kept := join_kept([period.games.kept for period in contests], [row.n_rows for row in rows])) is not None:
+            columns["kept"] = kept.column()
         return parquet.encode(pa.table(columns), GAMES_KIND)
 
     def _aliased(self, contests: Sequence[Any], aliases: pa.StringArray) -> list[int]:

@@ -23,7 +23,11 @@ _BY_ROUND = {"compression": "snappy", "use_dictionary": ["contest_id"], "write_s
 _OPTIONS: dict[str, dict[str, Any]] = {
     "contests": {**_ZSTD, "use_dictionary": ["file"]},
     "standings": {**_ZSTD, **_BY_CONTEST, "use_dictionary": ["contest_id", "team", "share"]},
-    "games": {**_ZSTD, **_BY_CONTEST, "use_dictionary": ["contest_id", "score", "weight", "advantage", "precision"]},
+    "games": {
+        **_ZSTD,
+        **_BY_CONTEST,
+        "use_dictionary": ["contest_id", "score", "weight", "advantage", "precision", "kept"],
+    },
     "players": {**_ZSTD, "use_dictionary": False, "write_statistics": ["player"]},
     "attributes": {**_ZSTD, "use_dictionary": ["attribute", "value"]},
     "log": _ZSTD,

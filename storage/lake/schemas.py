@@ -165,6 +165,7 @@ GAMES = pa.schema(
         _POINTS,
         _field("opponent_points", pa.float64(), "those of the opponent", nullable=True),
         _PRECISION,
+        _field("kept", pa.string(), "kept columns of the source, as a JSON object; null if none", nullable=True),
     ]
 )
 
@@ -246,7 +247,7 @@ OPTIONAL = {
         "scored",
     ),
     "standings": ("team", "share", "rated", "points"),
-    "games": ("weight", "advantage", "points", "opponent_points", "precision"),
+    "games": ("weight", "advantage", "points", "opponent_points", "precision", "kept"),
     "rounds": ("rated",),
 }
 

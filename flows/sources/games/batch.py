@@ -28,7 +28,8 @@ SCHEMA = pa.schema(
 """Columns of a batch: the players, the score of the first one, UTC seconds and the weight.
 
 A batch may have the further columns ``advantage``: rating points in favour of the first player; ``precision``, null for
-1; and ``points`` and ``opponent_points`` of both players, NaN or null where unknown; float64.
+1; and ``points`` and ``opponent_points`` of both players, NaN or null where unknown; float64. And ``kept``: the kept
+columns of a source as text, see :mod:`ranklake.storage.datasets.tables.kept`.
 """
 
 OF_POINTS = ("points", "opponent_points")

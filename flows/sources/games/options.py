@@ -14,6 +14,7 @@ from ..limits import Limits
 from ..options import check_delimiter, check_encoding
 from ..time_columns import check_time_format
 from .batch import OF_POINTS
+from .keeping import check_kept, find_kept
 from .periods import PERIODS
 
 KEYS = {
@@ -70,6 +71,7 @@ class GamesOptions:
     ``fractional``: whether a result may be any score from 0 to 1.
     ``encoding``: of texts, as Python names encodings.
     ``duration_unit``: seconds of a game of precision 1, for a column of durations.
+    ``keep``: further columns of tables that the data set keeps.
     ``on_error``: ``stop`` at the first game with an invalid value, or ``skip`` such games.
     Raises ValueError: the period, the time format or the encoding is unknown, the advantage is out of range or beside a
     column of advantages, or the importance is beside a column of weights, or without a table.
@@ -88,10 +90,12 @@ class GamesOptions:
     fractional: bool = False
     importance: Mapping[str, float] | None = None
     duration_unit: int | None = None
+    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_duration(self.columns.get("duration", ""), self.duration_unit)
         check_time_format(self.time_format)
+        check_kept(self.keep)
         check_encoding(self.encoding)
         if self.period not in PERIODS:
             raise ValueError(f"period must be one of {', '.join(PERIODS)}, got {self.period!r}")
@@ -168,7 +172,7 @@ class GamesOptions:
         if winners and (self.advantage is not None or "advantage" in found):
             remedy = without if self.advantage is None else "leave out --advantage"
             raise SourceError(f"a table of winners and losers does not say who had the advantage; {remedy}", source)
-        return found
+        return found | find_kept(self.keep, present, source)
 
     def _points(self, folded: Mapping[str, str], winners: bool, source: str) -> tuple[str, str]:
         """The columns of points: those chosen, or the first usual pair that exists; two empty names for none.
@@ -194,6 +198,8 @@ class GamesOptions:
         self.check_without_points(source)
         if self.importance is not None:
             raise SourceError("--importance needs a column importance, and a PGN file has none; leave it out", source)
+        if self.keep:
+            raise SourceError("--keep names columns of tables, and a PGN file has none; leave it out", source)
 
     def check_without_points(self, source: str) -> None:
         """Raise ``SourceError`` for options about points, given a file that has none."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage.datasets.tables.games import Games, Period
+from ranklake.storage.datasets.tables.kept import Kept
 
 from ..base import SourceError
 from .batch import OF_POINTS
@@ -103,4 +104,6 @@ def _period(name: str, table: pa.Table) -> Period:
     if "points" in table.column_names:
         both = [table.column(name).fill_null(np.nan).to_numpy() for name in OF_POINTS]
         facts["points"] = np.column_stack(both).ravel()
+    if "kept" in table.column_names:
+        facts["kept"] = Kept.of(table.column("kept"))
     return Period(name, encoded.dictionary, numbers[:n], numbers[n:], table.column("score").to_numpy(), Games(**facts))

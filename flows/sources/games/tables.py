@@ -27,6 +27,7 @@ from ..time_columns import as_seconds
 from .batch import LONG_NAME, OF_POINTS, SCHEMA, GamesReport, Verdicts, check_games
 from .dates import NO_DATE, clocks_of, iso_or_null
 from .importance import weights_by
+from .keeping import OF_KEPT, kept_texts
 from .options import GAME_ADVANTAGE, KEYS, GamesOptions
 from .points import compare_points, read_points, scores_of
 from .scores import judge_results
@@ -113,6 +114,8 @@ def _games(
     if "advantage" in columns:
         advantages = _advantages(columns["advantage"], verdicts, source)
         games = games.append_column("advantage", pa.array(advantages))
+    if kept := {key.removeprefix(OF_KEPT): column for key, column in columns.items() if key.startswith(OF_KEPT)}:
+        games = games.append_column("kept", kept_texts(kept, verdicts))
     return games, form
 
 

@@ -8,9 +8,9 @@ beside them: everything that reads rows of standings reads those of games.
 * A period is rated one game after the other, in order of time; games of one time keep the order of their source. The
   ratings are those of one contest a game.
 * A round of a run is a period. It has two rows a game, in the order of the games.
-* The digest of a period covers its games, their order, players, times, weights, advantages and points, scores besides
-  wins, draws and losses, and precisions besides 1. An ingest replaces the periods that it has games of; a period with
-  another digest breaks the chain of a run there, as every corrected contest does.
+* The digest of a period covers its games, their order, players, times, weights, advantages, points and kept columns,
+  scores besides wins, draws and losses, and precisions besides 1. An ingest replaces the periods that it has games
+  of; a period with another digest breaks the chain of a run there, as every corrected contest does.
 * A disqualification removes all games of a player in a period.
 """
 
@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .kept import Kept
 from .points import Points, content_of, join_points, points_of
 
 GAMES_KIND = "games"
@@ -32,6 +33,7 @@ GAMES_KIND = "games"
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 _NONE: Floats = np.empty(0)
 _PLAIN_SCORES = (0.0, 0.5, 1.0)
@@ -49,6 +51,9 @@ class Games:
     ``score`` (float64[m] or float64[0]): score of the first row of each game, at least 1/2. Empty: scores follow from
     the places; always empty in a :class:`Period`.
     ``precision`` (float64[m] or float64[0]): factor on the precision of performances in each game, > 0. Empty: 1.
+    ``kept``: columns of the source that are kept, see :mod:`.kept`; None: none has a value.
+    ``swapped`` (bool[m] or bool[0]): whether the first row of a game is its second player, who has won. Empty: no game
+    is; always empty in a :class:`Period`.
     """
 
     time_seconds: Longs
@@ -57,6 +62,8 @@ class Games:
     points: Points = None
     score: Floats = field(default_factory=lambda: _NONE)
     precision: Floats = field(default_factory=lambda: _NONE)
+    kept: Kept | None = None
+    swapped: Bools = field(default_factory=lambda: np.empty(0, bool))
 
     @classmethod
     def of(cls, rows: pa.Table) -> Games:
@@ -71,6 +78,7 @@ class Games:
             advantage.fill_null(0.0).to_numpy() if advantage.null_count < len(advantage) else _NONE,
             None if points is None else points.reshape(2, n).T.ravel(),
             precision=precision.fill_null(1.0).to_numpy() if precision.null_count < len(precision) else _NONE,
+            kept=Kept.of(rows.column("kept")),
         )
 
     def winner_first(self, score: Floats) -> Games:
@@ -82,7 +90,7 @@ class Games:
             pairs = points.reshape(-1, 2)
             points = np.where(won[:, None], pairs, pairs[:, ::-1]).ravel()
         first = np.where(won, score, 1.0 - score) if are_fractional(score) else _NONE
-        return replace(self, advantage=advantage, points=points, score=first)
+        return replace(self, advantage=advantage, points=points, score=first, swapped=~won)
 
     def part(self, start: int, stop: int) -> Games:
         """The games of rows ``start`` to ``stop - 1``."""
@@ -98,7 +106,9 @@ class Games:
             column[games] if len(column) else column for column in (self.advantage, self.score, self.precision)
         )
         points = None if self.points is None else self.points[rows]
-        return Games(self.time_seconds[games], self.weight[games], advantage, points, score, precision)
+        kept = None if self.kept is None else self.kept.take(games)
+        swapped = self.swapped[games] if len(self.swapped) else self.swapped
+        return Games(self.time_seconds[games], self.weight[games], advantage, points, score, precision, kept, swapped)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +119,7 @@ class Period:
     ``handles``: the players, each once, no nulls.
     ``player``, ``opponent`` (int32[m]): the first and the second player of each game, as positions in ``handles``.
     ``score`` (float64[m]): score of ``player``, from 0 to 1; ``opponent`` has the rest.
-    ``games``: times, which do not decrease, weights, advantages of ``player``, and points.
+    ``games``: times, which do not decrease, weights, advantages of ``player``, points, and kept columns.
     """
 
     contest_id: str
@@ -194,4 +204,6 @@ def digest_of_games(contest_id: str, handles: pa.StringArray, player: Ints, lo: 
         if (games.precision != 1.0).any():
             digest.update(b"precision")
             digest.update(np.ascontiguousarray(games.precision, np.float64).data)
+        if games.kept is not None:
+            digest.update(games.kept.content())
     return digest.hexdigest()

@@ -27,7 +27,7 @@ _NUMBERS = ("player", "lo", "hi")
 _GAME = ("player", "opponent", "score")
 _COLUMNS = {
     "standings": (*_NUMBERS, "team", "share", "rated", "points"),
-    GAMES_KIND: (*_GAME, "time_seconds", "weight", "advantage", "points", "opponent_points", "precision"),
+    GAMES_KIND: (*_GAME, "time_seconds", "weight", "advantage", "points", "opponent_points", "precision", "kept"),
 }  # by kind of file
 
 

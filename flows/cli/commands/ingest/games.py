@@ -19,6 +19,8 @@ from .output import ingesting, print_files_report, print_report
               "importance, points or opponent_points. Repeatable.")  # fmt: skip
 @click.option("--advantage", type=float, metavar="POINTS", help="Rating points by which every game favours white, as "
               "35; by default those of the column advantage, or none.")  # fmt: skip
+@click.option("--keep", multiple=True, metavar="COLUMN", help="A further column of the table that the data set keeps, "
+              "as league or surface, for `rate --chances-by`. Repeatable.")  # fmt: skip
 @click.option("--importance", metavar="TABLE", help="K by the importance of a game, which the column importance names: "
               "world-football, or a CSV file with the columns importance and k. Stored as weight, for `rate --set k=1`."
               )  # fmt: skip
