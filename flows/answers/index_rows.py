@@ -17,7 +17,7 @@ from ranklake.storage.names.search import fold
 from ..publication.index_parts import UNRATED, IndexPart, integers, read_mapped
 from ..publication.root import IndexFile, IndexManifest, index_path
 from ..results.components import Components
-from ..results.ranks import percentiles
+from ..results.places import percentiles
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import Titles
 

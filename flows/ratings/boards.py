@@ -21,8 +21,9 @@ from ..frames.notebook import warn_user
 from ..plotting.figures import drawing, new_figure
 from ..plotting.plots import MOST_PLAYERS, histogram, players_figure
 from ..results.groups import rated_groups
+from ..results.places import places
 from ..results.player_names import PlayerHistory
-from ..results.ranks import active_since, places
+from ..results.ranks import active_since
 from ..results.ranks import among as among_each_other
 from ..results.rating_format import RatingFormat
 from ..results.titles import NONE

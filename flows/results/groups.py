@@ -20,7 +20,7 @@ from ranklake.storage.lake.schemas import OF_ATTRIBUTES
 
 from ..common.text import quoted
 from .attributes import attribute_names, player_attributes, values_of
-from .ranks import places
+from .places import places
 
 SCALE = 400.0  # rating points between odds of ten to one
 _HALVINGS = 80  # of a bracket of less than 1e5 points: to the last bit

@@ -1,25 +1,53 @@
-"""Places and percentiles of ratings, and leaderboards of some players only. Imports no kernel."""
+"""Leaderboards of some players only, and who of them has a place and how sure it is. Imports no kernel."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranklake.storage import LakeError
+from ranklake.storage.lake.schemas import PLACES
 
-Floats = npt.NDArray[np.float64]
+from .places import Groups, PlaceOptions, intervals, percentiles, places, tiers
 
-
-def places(rating: Floats) -> npt.NDArray[np.int64]:
-    """The place of each rating, from 1; equal ratings share one. ``rating`` is descending."""
-    return np.searchsorted(-rating, -rating, side="left").astype(np.int64) + 1
+PROVISIONAL = ("hide", "show", "only")  # what a leaderboard does with provisional players
 
 
-def percentiles(rating: Floats) -> Floats:
-    """The percentage of the ratings that are lower than each, from 0 to less than 100. ``rating`` is descending."""
-    n = len(rating)
-    return (n - np.searchsorted(-rating, -rating, side="right")) / max(n, 1) * 100.0
+def ranked(board: pa.Table, options: PlaceOptions, uncertainty: float, group: Groups = None) -> pa.Table:
+    """A leaderboard with places among the players that are not provisional, and the columns ``PLACES``.
+
+    Provisional players have neither place nor percentile nor interval nor tier, and do not count for others.
+
+    ``uncertainty``: that of the system, see :class:`ranklake.rating_kernels.core.system.System`; if it is 0, there is
+    neither interval nor tier, and these columns are left out.
+    ``group``: of each row; players of different groups do not compare, and places are those in the group.
+    """
+    numbers = {name: board.column(name).to_numpy() for name in ("rating", "mu", "sigma", "n_rounds")}
+    provisional = options.provisional(numbers["n_rounds"], numbers["sigma"])
+    counted = np.flatnonzero(~provisional)
+    rating, mu, deviation = (numbers[name][counted] for name in ("rating", "mu", "sigma"))
+    deviation, group = uncertainty * deviation, None if group is None else group[counted]
+    found = {"place": places(rating, group), "percentile": percentiles(rating, group)}
+    if uncertainty:
+        high, low = intervals(mu, deviation, options.z, options.rule, group)
+        found |= {"place_high": high, "place_low": low, "tier": tiers(mu, deviation, options.z, group)}
+    board = _with(board, PLACES.field("provisional"), pa.array(provisional))
+    for name, values in found.items():
+        column = np.zeros(len(provisional), values.dtype)
+        column[counted] = values
+        field = PLACES.field(name) if name in PLACES.names else board.schema.field(name)
+        board = _with(board, field, pa.array(column, mask=provisional))
+    return board
+
+
+def chosen(board: pa.Table, provisional: str) -> pa.Table:
+    """The rows of a leaderboard of :func:`ranked` for one of :data:`PROVISIONAL`."""
+    if provisional == "show":
+        return board
+    column = board.column("provisional")
+    return board.filter(column if provisional == "only" else pc.invert(column))
 
 
 def among(board: pa.Table, keep: npt.NDArray[np.bool_]) -> pa.Table:
@@ -27,9 +55,14 @@ def among(board: pa.Table, keep: npt.NDArray[np.bool_]) -> pa.Table:
     rows = board.filter(pa.array(keep))
     rating = rows.column("rating").to_numpy()
     for name, values in (("place", places(rating)), ("percentile", percentiles(rating))):
-        at = rows.schema.get_field_index(name)
-        rows = rows.set_column(at, rows.schema.field(at), pa.array(values))
+        rows = _with(rows, rows.schema.field(name), pa.array(values))
     return rows
+
+
+def _with(board: pa.Table, field: pa.Field, values: pa.Array) -> pa.Table:
+    """A table with a column, at its place if it has one of this name, else at the end."""
+    at = board.schema.get_field_index(field.name)
+    return board.append_column(field, values) if at < 0 else board.set_column(at, field, values)
 
 
 def active(board: pa.Table, seconds: int, at: int | None = None) -> pa.Table:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ranklake.storage.lake.schemas import PUBLISHED
 
-from .ranks import percentiles, places
+from .places import percentiles, places
 from .titles import Titles
 
 NO_END = int(np.iinfo(np.int64).min)  # a latest end that is unknown: times before 1970 are negative

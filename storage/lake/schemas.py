@@ -303,6 +303,16 @@ _LEADERBOARD = pa.schema(
     ]
 )
 
+# Columns of leaderboards that say how sure a place is; see :func:`ranklake.flows.results.ranks.ranked`.
+PLACES = pa.schema(
+    [
+        _field("provisional", pa.bool_(), "whether the player has no place yet: too few rounds, or too uncertain"),
+        _field("place_high", pa.int64(), "best place by skill that the player may have", "place", nullable=True),
+        _field("place_low", pa.int64(), "worst place by skill that the player may have", "place", nullable=True),
+        _field("tier", pa.int64(), "from 1, best first: nobody can be told from the first of the tier", nullable=True),
+    ]
+)
+
 _CONTESTS = pa.schema(
     [
         ROUNDS.field("round_index"),

@@ -17,6 +17,7 @@ from golden import (
     answers_glicko,
     answers_margins,
     answers_metrics,
+    answers_places,
     answers_smoothing,
     answers_teams,
     answers_topcoder,
@@ -88,6 +89,7 @@ FAMILIES = {
     "glicko2": Family(answers_glicko.package, answers_glicko.twin, answers_glicko.INNER),
     "margins": Family(answers_margins.package, answers_margins.twin),
     "metrics": Family(answers_metrics.package, answers_metrics.twin),
+    "places": Family(answers_places.package, answers_places.twin),
     "smoothing": Family(answers_smoothing.package, answers_smoothing.twin),
     "trueskill": Family(answers_trueskill.package, answers_trueskill.twin),
 }

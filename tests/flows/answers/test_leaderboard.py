@@ -19,7 +19,8 @@ from helpers.lakes import contest, lake_of, rate_run, rated, synthetic
 from ranklake.flows.answers.leaderboard import leaderboard as of_rows
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.results.ranks import active, percentiles, places
+from ranklake.flows.results.places import percentiles, places
+from ranklake.flows.results.ranks import active
 from ranklake.storage import Lake, LakeError
 
 DAY = 86_400
