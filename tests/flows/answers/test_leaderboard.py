@@ -49,6 +49,7 @@ def shown(board: pa.Table, source: str = "lake") -> list[dict[str, Any]]:
     return board.drop_columns(["player", *more]).to_pylist()
 
 
+@pytest.mark.quick("0-elo-mmx-*", "86400-codeforces-*")
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("system", STEADY)
 @pytest.mark.parametrize("late", [0, DAY])

@@ -107,6 +107,7 @@ def test_tune__ranks_by_the_metric_on_the_first_contests(lake: Lake) -> None:
         assert report.best[0].train[metric] != report.best[2].train[metric]
 
 
+@pytest.mark.quick("False-*")
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
 @pytest.mark.parametrize("prune", [False, True])
 def test_tune__finds_the_largest_rank_information(tmp_path: Path, method: str, prune: bool) -> None:

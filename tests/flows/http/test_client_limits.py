@@ -63,6 +63,7 @@ def client_of(server: RawServer, **more: object) -> Client:
     return Client("site", server.url, **{"interval_seconds": 0.0, "clock": NoSleep(), **more})  # type: ignore[arg-type]
 
 
+@pytest.mark.quick("headers", "body", "gzip-blocks", "redirect")
 @pytest.mark.parametrize("layer", LAYERS)
 def test_get__a_response_without_an_end_meets_the_deadline_in_any_layer(hurried: None, layer: str) -> None:
     with raw_serving(drip(*LAYERS[layer])) as server, client_of(server) as client:
@@ -91,6 +92,7 @@ def test_get__the_deadline_holds_within_records_of_tls(
             assert time.monotonic() - began < 0.5 * GIVE_UP_SECONDS
 
 
+@pytest.mark.quick("responds-*", "drips-https")
 @pytest.mark.parametrize("proxy_tls", [False, True], ids=["http", "https"])
 @pytest.mark.parametrize("site_drips", [False, True], ids=["responds", "drips"])
 def test_get__the_deadline_holds_behind_a_proxy(

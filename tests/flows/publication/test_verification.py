@@ -70,6 +70,7 @@ HARM: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.mark.quick("all-latest-*", "run-ratings-gone", "run-leaderboard-cut")
 @pytest.mark.parametrize(("harm", "said"), HARM.values(), ids=HARM)
 @pytest.mark.parametrize("which", [(), ("--run", "run")], ids=["all", "run"])
 def test_verify__reports_faults_of_published_tables_with_the_remedy(

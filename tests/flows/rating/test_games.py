@@ -366,6 +366,7 @@ def assert_rated(lake: Lake, games: list[Game], system: str) -> None:
         assert np.array_equal(rows.column(name).to_numpy(), getattr(expected, name)), name
 
 
+@pytest.mark.quick("*-1")
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("system", ["elo", "elo-mmr", "elo-mms", "glicko", "glicko2", "trueskill"])
 def test_advantages__are_rated_as_by_the_kernels(

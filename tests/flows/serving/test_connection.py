@@ -111,6 +111,7 @@ def test_body__with_many_small_chunks_and_a_trailer_is_read(port: int) -> None:
     assert b"x-trailer" not in answer  # a trailer is no header, and not one of the next request
 
 
+@pytest.mark.quick("nothing", "body", "second head")
 @pytest.mark.bound("ranklake.flows.serving.connection.BOUNDS.head_seconds")
 @pytest.mark.bound("ranklake.flows.serving.connection.BOUNDS.body_seconds")
 @pytest.mark.bound("ranklake.flows.serving.connection.BOUNDS.idle_seconds")

@@ -64,6 +64,7 @@ CASES = {
 }
 
 
+@pytest.mark.quick("one by one-*", "in a loop-exp")
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("how", ["one by one", "in a loop"])
 def test_numerics__has_the_relative_error_that_its_docstring_states(name: str, how: str) -> None:

@@ -26,6 +26,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+@pytest.mark.quick("30-*", "40-*")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("n", "tied"), [(LEAST, 0.0), (47, 60.0), (80, 700.0), (40, 1e6 / 3)])
 def test_rank_information__is_its_definition(shape: Any, n: int, tied: float) -> None:
@@ -40,6 +41,7 @@ def test_rank_information__is_its_definition(shape: Any, n: int, tied: float) ->
         assert max(kept.hi - kept.lo) + 1 > PARTS  # the interval of a large group is divided
 
 
+@pytest.mark.quick("6.0-*")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("spread", [1.0, 6.0, 30.0])
 def test_rank_information__holds_for_deviations_and_ratings_far_apart(shape: Any, spread: float) -> None:

@@ -24,6 +24,7 @@ def expected_of(kept: Kept, law: PerformanceLaw, value: Any = slow.rank_likeliho
     return found
 
 
+@pytest.mark.quick("2-*", "6-*", "17-*")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("n", "tied"), [(2, 0.0), (DIRECT, 400.0), (17, 0.0), (24, 300.0)])
 def test_rank_likelihood__is_its_definition(shape: Any, n: int, tied: float) -> None:
@@ -46,6 +47,7 @@ def test_rank_likelihood__of_two_is_the_chance_up_to_the_error_of_laplaces_metho
     assert rank_likelihood(kept, law) == pytest.approx(np.full(2, won + math.log(2.0)), abs=error)
 
 
+@pytest.mark.quick("30-*", "300-*")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("n", "tied"), [(30, 0.0), (300, 50.0), (300, 2000.0), (1000, 0.0)])
 def test_rank_likelihood__from_nodes_equals_the_sums_term_by_term(shape: Any, n: int, tied: float) -> None:
@@ -89,6 +91,7 @@ def test_rank_likelihood__depends_on_neither_the_origin_nor_the_unit_nor_the_ord
     assert rank_likelihood(kept, law.take(order)) == pytest.approx(expected[order], abs=1e-9)
 
 
+@pytest.mark.quick("12-500-logistic", "3-3000-normal")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("n", "rounds"), [(3, 3000), (12, 500), (200, 20)])
 def test_rank_likelihood__is_best_for_the_true_parameters(shape: Any, n: int, rounds: int) -> None:

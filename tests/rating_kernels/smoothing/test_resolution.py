@@ -51,6 +51,7 @@ def walks(params: Smoothing, rounds: Rounds) -> list[tuple[np.ndarray, np.ndarra
     return found
 
 
+@pytest.mark.quick("normal", "split")
 @pytest.mark.parametrize(
     "params",
     [NORMAL, SKEWED, replace(SKEWED, duel=1.0), replace(NORMAL, tie_mode="split")],
@@ -145,6 +146,7 @@ def test_intervals__of_known_skills_in_duels_hold_them() -> None:
     assert 0.94 < coverage["rank"] < 0.98
 
 
+@pytest.mark.quick("full")
 @pytest.mark.parametrize("tie_mode", ["full", "split"])
 def test_cavities__of_duels_are_skills_without_the_match(tie_mode: str) -> None:
     """Matches of almost no weight are left out: cavities move where they lead, for exact places less than halfway."""

@@ -144,6 +144,7 @@ def test_sweeps__with_skewed_performances_end_at_the_mode_of_each_player() -> No
         np.testing.assert_allclose(result.smooth_mu[rows] - SKEWED.mu_init, mode, rtol=0, atol=1e-3)
 
 
+@pytest.mark.quick("contests", "duels", "ranked")
 @pytest.mark.parametrize(
     ("sizes", "n_players", "factor", "params"),
     [
@@ -170,6 +171,7 @@ def test_sweeps__end_near_the_limit(sizes: list[int], n_players: int, factor: fl
     assert max(np.ptp(part) for part in round_errors) < factor * sweeps.SPREAD
 
 
+@pytest.mark.quick("normal-*", "skewed-two", "ranked-three")
 @pytest.mark.parametrize(
     "engine", [lambda: Serial(7), lambda: Threads(2), lambda: Threads(3, 11)], ids=["pieces", "two", "three"]
 )

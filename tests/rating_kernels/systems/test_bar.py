@@ -87,6 +87,7 @@ def test_bar__by_table_agrees_with_sums_term_by_term(params, sigmas, kind) -> No
     assert stepped.sigma == pytest.approx(direct.sigma, rel=1e-10)
 
 
+@pytest.mark.quick("one")
 @pytest.mark.parametrize("gamma", PAPER)
 def test_bar__by_table_agrees_with_sums_term_by_term_in_a_round_of_thousands(monkeypatch, gamma: str) -> None:
     params = dataclasses.replace(CROWDED, gamma=gamma, beta=9000.0)  # gentle enough to stay above kappa

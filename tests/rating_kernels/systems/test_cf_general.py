@@ -51,6 +51,7 @@ RATINGS = st.lists(st.floats(0, 4000), min_size=8, max_size=8)
 # --- the twin ---
 
 
+@pytest.mark.quick("small")
 @pytest.mark.parametrize("large", [False, True], ids=["small", "four-steps"])
 @given(st.data(), histories(max_rounds=4), cf_general_params())
 @repeatable(60)

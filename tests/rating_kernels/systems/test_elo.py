@@ -446,6 +446,7 @@ def test_line__gives_85_points_for_each_tenth_and_certainty_from_425_on() -> Non
     assert games.mu_a.tolist() == pytest.approx([1585 + 24 * 0.4, 2000.0, 2000.0], abs=1e-12)
 
 
+@pytest.mark.quick("linear")
 @pytest.mark.parametrize(
     "chosen", [{"cdf": "linear", "certain_lead": 425.0}, {"cdf": "table", "cdf_table": TABLE}], ids=["linear", "table"]
 )

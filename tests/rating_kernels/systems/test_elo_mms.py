@@ -368,7 +368,7 @@ def integral(params: EloMMS, gap: float, spread: float, participants: int) -> fl
     return float(weights @ normal((gap + y[:, None] - y[None, :]) / spread) @ weights)
 
 
-@pytest.mark.quick("40.0-40.0-*")
+@pytest.mark.quick("40.0-40.0-chosen[147]-*")
 @pytest.mark.parametrize(
     ("chosen", "participants", "error"),
     [

@@ -91,7 +91,7 @@ def test_history__agrees_with_the_twin(system, data, contests, people) -> None:
     agree(system, system.params(**chosen), people, contests, twin, rate, 1e-11, POINTS)
 
 
-@pytest.mark.quick("256-*")
+@pytest.mark.quick("256-glicko")
 @both
 @pytest.mark.parametrize("n", [pairwise.SMALL, 300, 420])
 def test_round__agrees_with_the_twin_from_a_table_too(system, n: int) -> None:
@@ -145,6 +145,7 @@ def test_contest__is_a_round_robin(spots, players) -> None:
 # --- sums over the field ---
 
 
+@pytest.mark.quick("0.0057*")
 @pytest.mark.parametrize("q", [Q, 10 * Q, 0.1 * Q])
 def test_pairwise_sums__by_table_agree_with_sums_pair_by_pair(q: float) -> None:
     mu, sigma, lo = field = crowd(1500)

@@ -105,6 +105,7 @@ def hyperparameters(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+@pytest.mark.quick("small")
 @pytest.mark.parametrize("stepwise", [False, True], ids=["small", "four-steps"])
 @given(st.data(), histories(min_size=2), populations(max_performances=0))
 @repeatable(60)
@@ -153,6 +154,7 @@ def test_games__agree_with_the_twin(periods, players, chosen) -> None:
             assert 1 / information == pytest.approx(one.v, rel=1e-12)
 
 
+@pytest.mark.quick("300")
 @pytest.mark.parametrize("n", [pairwise.SMALL, 300])
 def test_round__agrees_with_the_twin_from_a_table_too(n: int) -> None:
     mu, sigma, lo = crowd(n)

@@ -88,6 +88,7 @@ def in_places(spots: list[tuple[int, int]], order: Any) -> Rounds:
     return Rounds.from_columns([0, len(spots)], order, *zip(*spots, strict=True))
 
 
+@pytest.mark.quick("*-0")
 @cases(without={"topcoder-0", "topcoder-1", "elo-3"})  # which know where 2000, 2400 and 2500 points are
 @given(histories(max_rounds=3), RATINGS, SIGMAS, st.sampled_from([-1024.0, 512.0]))
 @repeatable(20)
@@ -99,6 +100,7 @@ def test_shifting__all_ratings_shifts_all_results(case, contests, mu, sigma, shi
     assert case.close(other.sigma, one.sigma)
 
 
+@pytest.mark.quick("*-0")
 @cases(without={"trueskill-0"})  # whose chain of differences has an order inside a tie group
 @given(places(8), RATINGS, SIGMAS, st.randoms(use_true_random=False))
 @repeatable(15)
@@ -109,6 +111,7 @@ def test_order__inside_a_tie_group_changes_nothing(case, spots, mu, sigma, rando
         assert case.close(getattr(other, name), getattr(one, name)[order]), name
 
 
+@pytest.mark.quick("*-0")
 @cases(without={"trueskill-0"})  # as above
 @given(places(8), RATINGS)
 @repeatable(15)
@@ -121,6 +124,7 @@ def test_equal_players__that_tie_move_equally(case, spots, mu) -> None:
         assert case.close(outcome.sigma[same], outcome.sigma[i])
 
 
+@pytest.mark.quick("*-0")
 @cases(without={"glicko2-0", "glicko2-1"})  # whose volatility depends on the place
 @given(places(8), RATINGS, SIGMAS, st.integers(1, 7))
 @repeatable(20)
@@ -137,6 +141,7 @@ def test_better_place__never_leaves_a_player_lower(case, spots, mu, sigma, place
         assert after.mu[place - 1] >= before.mu[place] - slack
 
 
+@pytest.mark.quick("*-0")
 @cases()
 def test_engines__agree_to_the_bit_and_small_rounds_in_one_call_or_in_many(case) -> None:
     system, params = case

@@ -40,6 +40,7 @@ def rated(mu: Any, round: Rounds, n_rounds: Any = 3, tie_rank: str = "min", larg
 # --- the twin ---
 
 
+@pytest.mark.quick("small")
 @pytest.mark.parametrize("large", [False, True], ids=["small", "four-steps"])
 @given(st.data(), histories(max_rounds=4), TIES)
 @repeatable(40)

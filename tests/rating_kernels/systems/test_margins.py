@@ -106,6 +106,7 @@ def test_players__that_are_swapped_swap_their_bits(name, kind) -> None:
     assert same_bits(one, other)
 
 
+@pytest.mark.quick("log-*", "*-elo-mmr")
 @pytest.mark.parametrize("name", sorted(set(ABLE) - set(BY_PAIRS)))
 @pytest.mark.parametrize("kind", KINDS)
 def test_change__by_less_noise_is_below_a_draw_for_every_loss_and_above_for_every_win(name, kind) -> None:
@@ -120,6 +121,7 @@ def test_change__by_less_noise_is_below_a_draw_for_every_loss_and_above_for_ever
     assert (changes[2] < np.minimum(*changes[3:])).all()
 
 
+@pytest.mark.quick("log-*", "*-elo")
 @pytest.mark.parametrize("name", BY_PAIRS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_change__increases_with_the_result_and_its_margin(name, kind) -> None:
@@ -216,6 +218,7 @@ def test_contests__of_more_than_256_are_refused_with_margins(name) -> None:
     rated(name, rounds, np.full(n, 1500.0))
 
 
+@pytest.mark.quick("elo", "elo-mm*", "glicko*", "trueskill")
 @pytest.mark.parametrize("name", ABLE)
 def test_threads__have_the_bits_of_serial(name) -> None:
     random = np.random.default_rng(3)

@@ -336,6 +336,7 @@ def test_convention__of_the_engine_is_taken_as_it_is_when_its_messages_creep() -
     assert shown(exact, *known).sigma == pytest.approx([1.0, 1.0], abs=1e-5)
 
 
+@pytest.mark.quick("2")
 @pytest.mark.parametrize("n", [2, SMALL + 1])
 def test_round__with_ratings_that_are_not_finite_is_refused(n: int) -> None:
     mu = np.full(n, 25.0)

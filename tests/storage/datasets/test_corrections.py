@@ -390,6 +390,7 @@ def correct(lake):
             getattr(body, method)(*how)
 
 
+@pytest.mark.quick("1-*")
 @pytest.mark.parametrize("done", [False, True])
 @pytest.mark.parametrize("number", range(3))  # a part of the player index, the log, the table of contests
 def test_corrections__stopped_at_any_write_are_made_in_full_or_not_at_all(games, number, done):

@@ -195,6 +195,7 @@ def test_change_of_advantages__replaces_the_period(lake: Lake) -> None:
     assert content(lake) == expected(GAMES)
 
 
+@pytest.mark.quick("games0", "games4")
 @pytest.mark.parametrize("games", [GAMES, FAVOURED, SCORED, PRECISE, FRACTIONAL])
 def test_disqualification__removes_the_games_of_a_player_in_one_period(lake: Lake, games: list[Game]) -> None:
     ingest_periods(lake, as_periods(games))

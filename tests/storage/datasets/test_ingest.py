@@ -144,6 +144,7 @@ def test_ingest__small_contests_share_files_and_large_ones_do_not(lake):
     assert content(lake) == expected(games)
 
 
+@pytest.mark.quick("1-*-error0", "2-*-error1")
 @pytest.mark.parametrize("error", [LakeError("disk full"), KeyboardInterrupt()])
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("number", range(N_WRITES))
@@ -160,6 +161,7 @@ def test_ingest__torn_write_leaves_the_old_state(lake, tmp_path, number, first, 
     assert content(lake) == expected(BEFORE if first else MERGED)
 
 
+@pytest.mark.quick("1-*", "4-*")
 @pytest.mark.parametrize("done", [False, True])
 @pytest.mark.parametrize("number", range(N_WRITES))
 def test_ingest__killed_at_any_write_is_all_or_nothing_and_can_be_repeated(lake, tmp_path, number, done):

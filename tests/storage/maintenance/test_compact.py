@@ -63,6 +63,7 @@ def test_compact__merged_runs_can_grow_and_be_truncated_inside_a_merged_segment(
     assert run.segments().last_digest == digest(3)
 
 
+@pytest.mark.quick("dead-not done", "refused-done")
 @pytest.mark.parametrize("done", [False, True], ids=["not done", "done"])
 @pytest.mark.parametrize("error", [Killed(), LakeError("disk full")], ids=["dead", "refused"])
 def test_compact__stopped_at_any_of_its_writes_leaves_the_run_as_it_was(lake, done, error):

@@ -96,7 +96,7 @@ def test_rate__does_not_change_another_run(lake: Lake) -> None:
     assert Run.names(lake) == ["other", "run"]
 
 
-@pytest.mark.quick("0-*", "29-time")
+@pytest.mark.quick("0-order", "0-weight", "29-time")
 @pytest.mark.parametrize("what", changed(CONTESTS_MADE[29]))
 @pytest.mark.parametrize("at", [0, 29])
 def test_rate__a_corrected_contest_is_rated_again_with_all_after_it(

@@ -358,6 +358,7 @@ def test_a_truncated_archive_is_refused_wherever_it_is_cut(tmp_path: Path, write
         assert refusal(path, on_error="skip").contest == ""
 
 
+@pytest.mark.quick("tar.*")
 @pytest.mark.parametrize("kind", ["tar.gz", "tar.xz", "zip"])
 def test_a_flipped_bit_is_refused_or_harmless(tmp_path: Path, kind: str) -> None:
     path = CONTAINERS[kind](tmp_path, [(f"{i}.json", contest(name=f"{i}")) for i in range(4)])
