@@ -17,13 +17,21 @@ from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.lake.remedies import damaged
 
-from ..common.configuration.settings import build_params, check_times, find_system, params_to_json, recorded_settings
+from ..common.configuration.settings import (
+    build_params,
+    check_times,
+    check_uncertainty,
+    find_system,
+    params_to_json,
+    recorded_settings,
+)
 from ..common.skipping import Skipping
 from ..common.text import quoted
 from ..common.times import spelled
 from ..execution.periods import GivenPeriods, Remedies, check_periods
 from ..execution.rounds import check_score_rule
 from ..results.level_shifts import STEADY
+from ..results.places import OF_UNCERTAINTY
 from ..results.titles import TitlesChoice
 from .chain import NUMERICS, config_digest
 
@@ -47,6 +55,7 @@ class RunConfig:
     ``titles``, ``display``: titles for ``run.json``, of which "auto" removes them, and ``deviations`` and ``minimum``
     of the display rating, those of a preset; None keeps them. No rating depends on them.
     ``level``: "steady" or "free", of the display rating; None keeps the choice in ``run.json``.
+    ``places``: values for :class:`ranklake.flows.results.places.PlaceOptions` in ``run.json``; others are kept.
     ``accept_rounding``: whether stored ratings may differ by rounding from those computed again, because another kind
     of machine rated them. None keeps the rule in ``run.json``; for a new run, and by False, they must be the same to
     the bit.
@@ -64,9 +73,14 @@ class RunConfig:
     titles: TitlesChoice = None
     display: Mapping[str, float] | None = None
     level: str | None = None
+    places: Mapping[str, Any] | None = None
     accept_rounding: bool | None = None
     replace: bool = False
     recorded: Skipping | None = None
+
+    def __post_init__(self) -> None:
+        for name in sorted(set(self.places or ()) & OF_UNCERTAINTY):
+            check_uncertainty(find_system(self.system), f"--set-display {name}")
 
     @classmethod
     def of(cls, run: Run) -> RunConfig:

@@ -15,6 +15,7 @@ from ranklake.storage import Chain, DamagedError, Dataset, MissingError, Run
 
 from ..common.skipping import Skipping, differ
 from ..results.level_shifts import STEADY
+from ..results.places import RECORDED, PlaceOptions
 from ..results.titles import Titles
 from .chain import BESIDE, first_break, n_valid, round_digests
 from .config import RunConfig
@@ -191,7 +192,9 @@ def _beside(config: RunConfig, recorded: Mapping[str, Any], exclude: Collection[
     if config.titles is not None:
         titles = config.titles.to_json() if isinstance(config.titles, Titles) else None
     before, same = dict(recorded.get("display", {})), config.to_json()
-    recorded_level = before.pop("level", None)
+    recorded_level, places = before.pop("level", None), before.pop(RECORDED, {})
+    if config.places is not None:
+        places = PlaceOptions.from_json(places).changed(**config.places).to_json()
     display = config.display
     if display is None and all(recorded.get(key) == same[key] for key in ("system", "params")):
         display = before  # of a preset, whose hyperparameters these are
@@ -200,7 +203,7 @@ def _beside(config: RunConfig, recorded: Mapping[str, Any], exclude: Collection[
     found = {
         "exclude": sorted(exclude) or None,
         "titles": titles,
-        "display": {**(display or {}), **level} or None,
+        "display": {**(display or {}), **level, **({RECORDED: places} if places else {})} or None,
         "accept_rounding": True if accepts else None,
     }
     return {key: value for key, value in found.items() if value is not None}

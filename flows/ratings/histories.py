@@ -25,6 +25,7 @@ from ..frames.run_state import RunState
 from ..results.components import Components
 from ..results.display import Display
 from ..results.level_shifts import LevelShifts
+from ..results.places import RECORDED
 from ..results.rated_rounds import RatedRounds
 from ..smoothing.params import params_of
 from ..sources.column_names import Columns
@@ -161,6 +162,7 @@ class RunHistory:
 def shown_by(run: Run) -> dict[str, Any]:
     """The numbers of the display rating of a run, without those of its system, for JSON."""
     shown = dict(run.config.get("display", {}))
+    shown.pop(RECORDED, None)
     shift = Display.of(run).shift if shown.pop("level", None) else None
     return shown if shift is None else shown | {"shift": asdict(shift)}
 

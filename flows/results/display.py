@@ -19,6 +19,7 @@ from ranklake.storage.lake.layout import run_file
 from ..common.configuration.settings import build_params, find_system, recorded_settings
 from ..compilation.compile import announce_compilation
 from .level_shifts import STEADY, LevelShifts
+from .places import RECORDED
 
 _DEVIATIONS = finite()["limits"]
 _DIGITS = 3  # significant digits of sigma_init that a displayed rating has
@@ -63,6 +64,7 @@ class Display:
         params = build_params(system, recorded_settings(system, run.config["params"]))
         try:
             recorded: dict[str, Any] = dict(run.config.get("display", {}))
+            recorded.pop(RECORDED, None)
             if (level := recorded.pop("level", STEADY)) != STEADY:
                 raise ValueError(f"level must be {STEADY}, got {level!r}")
             return cls(system, params, **({"deviations": system.deviations} | recorded))

@@ -21,9 +21,13 @@ import numpy.typing as npt
 
 from ranklake.rating_kernels.core.limits import POINTS, Limits
 from ranklake.rating_kernels.core.system import check_value
+from ranklake.storage import DamagedError, Run
+from ranklake.storage.lake.layout import run_file
 
 Z = 1.96  # deviations on each side of a rating, by default
 RULES = ("separated", "own")
+OF_UNCERTAINTY = frozenset(("max_sigma", "interval", "rule"))  # options of systems that have one
+RECORDED = "places"  # the key of the options in the display of ``run.json``
 _LIMITS = {
     "min_rounds": Limits("whole number", "rounds", 0, 2**31 - 1, "both"),
     "max_sigma": Limits("number", POINTS, 0.0, 1e10, infinite=True),
@@ -62,6 +66,15 @@ class PlaceOptions:
         if unknown := sorted(set(facts) - set(_LIMITS)):
             raise ValueError(f"there is no option {unknown[0]!r} of places, only {', '.join(_LIMITS)}")
         return cls(**facts)
+
+    @classmethod
+    def of_run(cls, run: Run) -> Self:
+        """The options in ``run.json``; raises ``DamagedError`` if they are invalid."""
+        try:
+            return cls.from_json(dict(run.config.get("display", {})).get(RECORDED, {}))
+        except (TypeError, ValueError) as error:
+            path = run_file(run.name)
+            raise DamagedError(f"{path}: the display of places is invalid: {error}", path=path) from error
 
     def to_json(self) -> dict[str, Any]:
         """The options that are not the default; the opposite of :meth:`from_json`."""

@@ -25,7 +25,8 @@ def ranked(board: pa.Table, options: PlaceOptions, uncertainty: float, group: Gr
     ``group``: of each row; players of different groups do not compare, and places are those in the group.
     """
     numbers = {name: board.column(name).to_numpy() for name in ("rating", "mu", "sigma", "n_rounds")}
-    provisional = options.provisional(numbers["n_rounds"], numbers["sigma"])
+    spread = numbers["sigma"] if uncertainty else np.zeros(board.num_rows)  # a volatility makes nobody provisional
+    provisional = options.provisional(numbers["n_rounds"], spread)
     counted = np.flatnonzero(~provisional)
     rating, mu, deviation = (numbers[name][counted] for name in ("rating", "mu", "sigma"))
     deviation, group = uncertainty * deviation, None if group is None else group[counted]

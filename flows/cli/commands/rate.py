@@ -18,6 +18,7 @@ from ..terminal.options import (
     replace_option,
     run_option,
     steal_option,
+    stored_places_option,
     stored_titles_option,
     usage,
 )
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Print the rounds that would be rated, and why; write nothing.")
 @stored_titles_option
 @level_option
+@stored_places_option
 @steal_option
 @lake_option
 def rate(
@@ -96,8 +98,8 @@ def rate(
     with usage():
         opened = lake.open()
         configs = resolve_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace, preset)
+        configs = [dataclasses.replace(config, **stored) for config in configs]  # exclude, include, titles, level, ...
         opened_engine = open_engine(*engine)
-    configs = [dataclasses.replace(config, **stored) for config in configs]  # exclude, include, titles, level, ...
     sys.setswitchinterval(SWITCH_SECONDS)
     with opened_engine, progress("rating", "participations") as update:
         if isinstance(opened_engine, DistributedEngine):

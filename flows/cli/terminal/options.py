@@ -220,6 +220,25 @@ level_option = click.option(
     help="The display ratings of the run: steady shifts those of all players together, so that the mean rating of the "
     "last year's participants stays; free does not. Stored in the run.  [default: as stored, else free]",
 )
+
+
+def _stored_places(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any] | None:
+    if not texts:
+        return None
+    from ...common.configuration.settings import convert_fields, parse_settings
+    from ...results.places import PlaceOptions
+
+    with usage():
+        places = convert_fields(PlaceOptions, parse_settings(texts), "--set-display")
+        PlaceOptions(**places)
+    return places
+
+
+stored_places_option = click.option(
+    "--set-display", "places", multiple=True, metavar="KEY=VALUE", callback=_stored_places, help="Store how places are "
+    "shown: min_rounds=5 and max_sigma=90 leave out other players as provisional; interval=0.9, and rule=own or "
+    "separated, are of the intervals. Repeatable.  [default: as stored]",
+)  # fmt: skip
 deviations_option = click.option(
     "--deviations",
     type=FINITE,
