@@ -187,7 +187,7 @@ def _holds_history(file: Path) -> bool:
 def _of_dataset(name: str, dataset: Dataset, left_out: Sequence[str] = ()) -> BenchmarkHistory:
     if not dataset.contests.num_rows:
         raise LakeError(f"data set {name} has no contests; `ranklake ingest` brings them in")
-    whole, _ = load_history(dataset, skipping=_ALL_ROUNDS)
+    whole = load_history(dataset, skipping=_ALL_ROUNDS)
     if dataset.kind != GAMES_KIND:
         return BenchmarkHistory.of(name, whole.rounds, left_out=left_out)
     games = dataset.contests.column("n_players").to_numpy() // 2

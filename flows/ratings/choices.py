@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -22,8 +23,9 @@ from ..common.skipping import IN_PYTHON, Skipping, count_ignored, ignored_lines
 from ..common.text import count, described
 from ..compilation.compile import compile_parts, parts_for
 from ..engines.serial import Serial
+from ..evaluation.tuning.criteria import check_choices, why_not_scored
+from ..evaluation.tuning.folds import Fold, check_blocks, check_folds, cuts_of, mean_score, scored_folds
 from ..evaluation.tuning.proposals import open_proposals
-from ..evaluation.tuning.record import check_choices
 from ..evaluation.tuning.spaces import chosen_in
 from ..evaluation.tuning.trials import RUNGS, Trial, TrialRounds, best_first, run_trial, tested
 from ..frames.kinds import to_pandas
@@ -139,6 +141,7 @@ def tune(
     metric: str = "pair_inversion",
     filter: str = "experienced",
     train_share: float = 0.5,
+    folds: int = 1,
     best: int = 3,
     seed: int = 0,
     workers: int | None = None,
@@ -167,12 +170,15 @@ def tune(
         Number of trials; None for all points of a grid, and for four steps of ``em``.
     metric, filter
         What is to be best: ``pair_inversion``, ``rank_deviation``, ``rank_information``, ``rank_likelihood``,
-        ``own_cross_entropy``, ``brier`` or ``calibration_error``, among ``everyone``, ``experienced`` or ``top100``,
-        which the last three do not have.
+        ``own_cross_entropy``, ``brier``, ``calibration_error``, ``cross_entropy`` or ``log2_rank_error``, among
+        ``everyone``, ``experienced`` or ``top100``, which the three metrics of the system's own chances do not have.
     train_share
         Share of the contests to tune on.
+    folds
+        Number of blocks of the other contests. With several, hyperparameters are chosen on all contests before each
+        block and scored on it, and the best ones on all contests are the result.
     best
-        Number of trials to test on the other contests.
+        Number of trials to test on the other contests, with one fold.
     seed
         Of the proposals. The same seed gives the same frame for any number of workers.
 
@@ -181,14 +187,17 @@ def tune(
     pd.DataFrame
         One row a trial, best first: a column for each hyperparameter, ``train_`` and ``test_`` columns of the metrics
         (NaN without a test), ``error`` (empty, or why the trial has no score). ``attrs["best"]`` has the
-        hyperparameters of the best one, for ``Ratings.rate(results, system, **best)``.
+        hyperparameters of the best one, for ``Ratings.rate(results, system, **best)``; with several folds
+        ``attrs["folds"]`` has those chosen in each, their scores ``before`` the block and on it (``score``), and
+        ``attrs["mean"]`` the mean of the latter.
 
     Raises
     ------
     ValueError
         Invalid results, an impossible space, or no contest to score.
     """
-    check_choices(metric, filter, train_share, trials=trials, best=best, workers=workers)
+    check_choices(metric, filter, train_share, trials=trials, folds=folds, best=best, workers=workers)
+    check_folds(method, folds)
     rating_system = find_system(system)
     proposals = open_proposals(method, rating_system, _spelled(space or {}), metric, seed, trials)
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
@@ -197,25 +206,36 @@ def tune(
         check_times(rating_system.params, chosen_in(rating_system, _spelled(space or {})), NO_TIMES)
     rounds = read.rounds
     skipping = Skipping.of(rating_system, None)
-    history = TrialRounds.of(rounds, skipping)
-    n_train = int(np.count_nonzero(skipping.keep(rounds)[: int(len(rounds) * train_share)]))
-    if not RUNGS <= n_train < len(history.rounds):
+    history, n_train = TrialRounds.of(rounds, skipping), int(len(rounds) * train_share)
+    n_rated = int(history.units[n_train])
+    if not RUNGS <= n_rated < len(history.rounds):
         rated = count(len(history.rounds), "rated contest")
         rule = f"a search needs at least {RUNGS} contests to tune on, and one to test on"
-        raise ValueError(f"{rule}; train_share={train_share:g} of {rated} is {n_train}")
-    train = history.first(n_train)
+        raise ValueError(f"{rule}; train_share={train_share:g} of {rated} is {n_rated}")
+    train, cuts = history.first(n_train), tuple[int, ...]()
+    if why := why_not_scored(train, filter, metric):
+        raise ValueError(f"the first {train_share:g} of the contests "
+                         f"has {why.format(share='train_share', filter='filter', metric='metric')}")  # fmt: skip
+    if folds > 1:
+        cuts, train = cuts_of(history, n_train, folds), history
+        check_blocks(history, cuts, filter, metric)
     compile_parts([*parts_for(system, np.diff(history.rounds.offsets)), SCORES])
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        run = partial(run_trial, train, system, metric=metric, filter=filter)
+        run = partial(run_trial, train, system, metric=metric, filter=filter, cuts=cuts)
         done = proposals.try_all(train, lambda asked: list(pool.map(run, asked)))
     scored = [trial for trial in done if not np.isnan(trial.scores.get(metric, np.nan))]
     if not scored:
         raise ValueError(f"no trial has a score: {done[0].error or 'no player of the filter is in a training contest'}")
     ranked = best_first(scored, metric)
-    tests = {id(trial): tested(history, n_train, system, trial, Serial(), filter, metric) for trial in ranked[:best]}
+    shown = [] if cuts else ranked[:best]
+    tests = {id(trial): tested(history, n_train, system, trial, Serial(), filter, metric) for trial in shown}
     rest = [trial for trial in done if trial not in scored]
     frame = pd.DataFrame([_row(rating_system, trial, tests.get(id(trial), {}), metric) for trial in [*ranked, *rest]])
     frame.attrs["best"] = _values(rating_system, ranked[0])
+    if cuts:
+        found = scored_folds(done, cuts, metric)
+        frame.attrs["folds"] = [asdict(fold) | {"settings": _values(rating_system, fold)} for fold in found]
+        frame.attrs["mean"] = mean_score(found)
     for line in ignored_lines(rating_system, count_ignored(rating_system, history.rounds), IN_PYTHON):
         warn_user(line)
     return frame
@@ -233,8 +253,8 @@ def _spelled(space: Mapping[str, Sequence[Any] | str]) -> list[str]:
     ]
 
 
-def _values(system: Any, trial: Trial) -> dict[str, Any]:
-    """The hyperparameters of a trial as Python values."""
+def _values(system: Any, trial: Trial | Fold) -> dict[str, Any]:
+    """The hyperparameters of a trial or of a fold as Python values."""
     params = build_params(system, trial.settings)
     return {name: getattr(params, name) for name in trial.settings}
 

@@ -43,7 +43,7 @@ LEAST_INVERSION, MOST_DEVIATION = 78.6, 14.8
 def grid_search(options: Options) -> Iterator[Result]:
     """200 settings of Elo-MMR on the first 109 rounds of Codeforces."""
     with lake_of(options.file(CODEFORCES), options.least(TRAIN_ROUNDS)) as lake:
-        history, _ = load_history(Dataset.open(lake, "d"))
+        history = load_history(Dataset.open(lake, "d"))
     points = published_grid("elo-mmr")
     chosen = np.random.default_rng(0).permutation(len(points))[: options.least(POINTS)]
     jobs = [("elo-mmr", dict(text.split("=", 1) for text in as_texts(points[at])), "pair_inversion") for at in chosen]
@@ -110,11 +110,11 @@ def paper_table_2(options: Options) -> Iterator[Result]:
     """Codeforces' row of Table 2: all systems with the paper's hyperparameters, and Elo-MMR after a search."""
     with lake_of(options.file(CODEFORCES), options.least(PAPER_ROUNDS)) as lake:
         dataset = Dataset.open(lake, "d")
-        history, first_round = load_history(dataset, int(dataset.contests.num_rows * SHARE))
+        history, first = load_history(dataset), int(dataset.contests.num_rows * SHARE)
         with open_engine() as engine:
             for system, tuned in TUNED["codeforces"].items():
                 began = time.perf_counter()
-                inversion, deviation = (held_out_scores(history, first_round, system, one, engine) for one in tuned)
+                inversion, deviation = (held_out_scores(history, first, system, one, engine) for one in tuned)
                 seconds = time.perf_counter() - began
                 found = inversion["pair_inversion"], deviation["rank_deviation"]
                 what = _result(system, "as tuned by the paper", found, PRINTED["codeforces"][system])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...common.text import count
+from ...common.metric_names import TUNED_METRICS
 from ..terminal.file_options import read_options
 from ..terminal.options import (
     LAKE,
@@ -131,13 +131,14 @@ def evaluate(
 @click.option("--system", default="elo-mmr", show_default=True, help="Rating system.")
 @click.option("--train-share", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), default=0.1,
               show_default=True, help="Share of the contests for training; the others are for the test.")  # fmt: skip
-@click.option("--metric", type=click.Choice(["pair_inversion", "rank_deviation", "rank_information",
-                                             "rank_likelihood", "own_cross_entropy", "brier", "calibration_error"]),
-              default="pair_inversion", show_default=True, metavar="METRIC",
-              help="The metric to optimise: pair_inversion, rank_deviation, rank_information, rank_likelihood, "
-              "own_cross_entropy, brier or calibration_error.")  # fmt: skip
-@click.option("--filter", "players", type=click.Choice(["everyone", "experienced", "top100"]), default="experienced",
-              show_default=True, help="The group that is scored.")  # fmt: skip
+@click.option("--folds", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Blocks of the contests after the training share: hyperparameters are chosen on all contests before "
+              "each block and scored on it, and the best on all contests are the result.")  # fmt: skip
+@click.option("--metric", type=click.Choice(TUNED_METRICS), default="pair_inversion", show_default=True,
+              metavar="METRIC", help=f"The metric to optimise: {', '.join(TUNED_METRICS)}.")  # fmt: skip
+@click.option("--filter", "players", type=click.Choice(FILTERS),
+              help="The group that is scored. By default experienced; everyone for games by cross_entropy, brier and "
+              "log2_rank_error.")  # fmt: skip
 @click.option("--method", type=click.Choice(["grid", "random", "bayes", "em"]), default="grid", show_default=True,
               help="A full grid, random draws, proposals by Optuna, or estimates of noise, drift and practice from "
               "smoothed skills.")  # fmt: skip
@@ -151,6 +152,7 @@ def evaluate(
 @click.option(
     "--best", type=click.IntRange(min=1), default=3, show_default=True, help="Number of results to test and print."
 )
+@format_option("table", "json", help="json has the best trials and the folds in full precision.")
 @threads_option
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Run the trials on the Dask cluster of this scheduler, tls://host:8786."
@@ -159,7 +161,14 @@ def evaluate(
 @wide_option
 @lake_option
 def tune(
-    dataset: str, players: str, workers: int | None, scheduler: str | None, best: int, lake: LakeAddress, **choices: Any
+    dataset: str,
+    players: str | None,
+    form: str,
+    workers: int | None,
+    scheduler: str | None,
+    best: int,
+    lake: LakeAddress,
+    **choices: Any,
 ) -> None:
     """Find hyperparameters: tune on the first contests, test the best on the others.
 
@@ -168,30 +177,29 @@ def tune(
     from ...engines.task_pool import open_task_pool
     from ...evaluation.tuning.record import TuningConfig
     from ...evaluation.tuning.tune import tune as run_trials
-    from ..terminal.show_scores import tuning_table
+    from ..terminal.show_scores import tuning_tables
 
     with usage():
-        config = TuningConfig(dataset, filter=players, **choices)
+        config = TuningConfig(dataset, filter=players or "", **choices)
         proposals = config.proposals()
         task_pool = open_task_pool(workers, scheduler)
     with task_pool, progress("searching", "trials") as update:
         report = run_trials(lake.open(), config, task_pool, proposals, best, update, show_compilation(update))
-    failed = [trial for trial in report.trials if trial.error]
-    stopped = sum(trial.stopped for trial in report.trials)
-    print_table(tuning_table(report, config.metric))
-    trials = count(len(report.trials), "trial")
-    summary = f"search {config.name}: {trials}, {report.n_new:,} of them now in {report.seconds:.1f} s"
-    summary += f"; {stopped:,} pruned" if stopped else ""
-    summary += f"; {len(failed):,} failed, the first with: {failed[0].error}" if failed else ""
-    print_line(summary)
+    if form == "json":
+        write_json(report.to_json())
+    else:
+        for table in tuning_tables(report):
+            print_table(table)
+        print_line(report.summary())
     for warning in report.warnings:
-        print_line(f"search {config.name}: {warning}", err=True)
+        print_line(f"search {report.config.name}: {warning}", err=True)
     if not report.best:
         raise ArithmeticError("no trial was completed; search another --space")
-    words = [word for pair in report.best[0].settings.items() for word in ("--set", "=".join(pair))]
-    print_line(
-        shlex.join(["ranklake", "rate", "--dataset", dataset, "--system", config.system, *words, "--lake", lake])
-    )
+    if form == "table":
+        words = [word for pair in report.best[0].settings.items() for word in ("--set", "=".join(pair))]
+        print_line(
+            shlex.join(["ranklake", "rate", "--dataset", dataset, "--system", config.system, *words, "--lake", lake])
+        )
 
 
 @click.command()

@@ -10,30 +10,18 @@ from rich.text import Text
 
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
+from ...common.metric_names import METRIC_NAMES
 from ...common.text import count
 from ...entrants.scores import EACH_ROUND, METRICS
 from ...evaluation.evaluate import Evaluation
 from ...evaluation.evaluations import CONFIDENCE, Evaluations, WinRate, differences
 from ...evaluation.games import summary
-from ...evaluation.tuning.tune import TuningReport
+from ...evaluation.tuning.folds import mean_score
+from ...evaluation.tuning.report import TuningReport
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
 BREAKDOWNS = ("era", "size", "experience", "rank-error")
-_NAMES = {
-    "pair_inversion": "pair inversion %",
-    "pair_inversion_equal_half": "equal half %",
-    "rank_deviation": "rank deviation %",
-    "log2_rank_error": "log2 rank error",
-    "cross_entropy": "cross-entropy",
-    "kendall_tau_b": "tau-b",
-    "spearman_rho": "rho",
-    "rank_information": "information nats",
-    "rank_likelihood": "likelihood nats",
-    "own_cross_entropy": "own cross-entropy",
-    "brier": "Brier score",
-    "calibration_error": "calibration error %",
-}
-_HEADS = {metric: f"{name} {'↑' if metric in HIGHER_IS_BETTER else '↓'}" for metric, name in _NAMES.items()}
+_HEADS = {metric: f"{name} {'↑' if metric in HIGHER_IS_BETTER else '↓'}" for metric, name in METRIC_NAMES.items()}
 _HIDE = (
     "pair_inversion_equal_half",
     "spearman_rho",
@@ -172,8 +160,9 @@ def breakdown_tables(evaluation: Evaluation, breakdowns: Sequence[str], filters:
 
 def win_table(run: str, second: str, rates: Sequence[WinRate], filter: str) -> Table:
     """How often one run is better than another, under one filter."""
-    columns = {"rounds": WHOLE, "number": NUMBER} | {_NAMES[metric].removesuffix(" %"): NUMBER for metric in EACH_ROUND}
-    hide = [_NAMES[metric].removesuffix(" %") for metric in _HIDE if metric in EACH_ROUND]
+    heads = {metric: METRIC_NAMES[metric].removesuffix(" %") for metric in EACH_ROUND}
+    columns = {"rounds": WHOLE, "number": NUMBER} | dict.fromkeys(heads.values(), NUMBER)
+    hide = [heads[metric] for metric in _HIDE if metric in EACH_ROUND]
     title = f"{filter}: % of rounds that {run} predicted better than {second}; equal rounds count half"
     table = new_table(columns, hide, title=title)
     by_class: dict[str, dict[str, WinRate]] = {}
@@ -186,20 +175,50 @@ def win_table(run: str, second: str, rates: Sequence[WinRate], filter: str) -> T
     return table
 
 
-def tuning_table(report: TuningReport, metric: str) -> Table:
-    """The best trials of a search, with their scores in training and test."""
-    share = f"tuned on the first {report.n_train:,} of {count(report.n_contests, 'contest')}, tested on the others"
+def tuning_tables(report: TuningReport) -> Iterator[Table]:
+    """The best trials of a search, with their scores in training and test; with several folds, those as well."""
+    metric, several = report.config.metric, len(report.folds) > 1
+    contests = count(report.n_contests, "contest")
+    share = f"tuned on the first {report.n_train:,} of {contests}, tested on the others"
+    title = f"best {_HEADS[metric]}, {f'tuned on all {contests}' if several else share}"
     columns = {"": NUMBER, "hyperparameters": TEXT}
     shown = dict.fromkeys(("pair_inversion", "rank_deviation", metric))
-    for part in ("tuned", "tested"):
+    parts = ("tuned",) if several else ("tuned", "tested")
+    for part in parts:
         for name in shown:
-            columns[f"{_NAMES[name].removesuffix(' %')}, {part}"] = NUMBER
-    table = new_table(columns, title=f"best {_HEADS[metric]}, {share}")
+            columns[f"{METRIC_NAMES[name].removesuffix(' %')}, {part}"] = NUMBER
+    table = new_table(columns, title=title)
     for place, trial in enumerate(report.best, 1):
-        scores = [(part.get(name), name in _PERCENT) for part in (trial.train, trial.test) for name in shown]
-        values = ["diverged" if score is None else f"{score:.{3 if percent else 5}f}" for score, percent in scores]
-        table.add_row(str(place), " ".join(f"{name}={value}" for name, value in trial.settings.items()), *values)
+        scores = [(part, name) for part in (trial.train, trial.test)[: len(parts)] for name in shown]
+        values = [_score(name, part.get(name)) for part, name in scores]
+        table.add_row(str(place), _settings(trial.settings), *values)
+    yield table
+    if several:
+        yield _folds_table(report, metric)
+
+
+def _folds_table(report: TuningReport, metric: str) -> Table:
+    """One row a fold: what was chosen before its block, and the scores before and on it."""
+    columns = {"fold": WHOLE, "contests": WHOLE, "hyperparameters": TEXT, "before": NUMBER, "scored": NUMBER}
+    title = f"{_HEADS[metric]} of folds: chosen on all contests before the block, scored on the block"
+    mean = _score(metric, mean_score(report.folds))
+    table = new_table(columns, title=title, caption=f"mean of the folds {mean}")
+    for number, fold in enumerate(report.folds, 1):
+        span = f"{fold.first + 1:,}-{fold.stop:,}"
+        values = (_score(metric, None if value != value else value) for value in (fold.before, fold.score))
+        table.add_row(str(number), span, _settings(fold.settings), *values)
     return table
+
+
+def _settings(settings: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={value}" for name, value in settings.items())
+
+
+def _score(metric: str, score: float | None) -> str:
+    """A score with the digits of a search, or why there is none; nothing for NaN."""
+    if score is None:
+        return "diverged"
+    return "" if score != score else f"{score:.{3 if metric in _PERCENT else 5}f}"
 
 
 def _scores(title: str, head: str, rows: Mapping[str, Mapping[str, Any]], caption: str | None = None) -> Table:

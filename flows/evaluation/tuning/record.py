@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ranklake.rating_kernels.core.limits import value_before
-from ranklake.rating_kernels.metrics.calibration import CHANCE_METRICS
-from ranklake.rating_kernels.metrics.metrics import FILTERS, LAW_METRICS, Filter
-from ranklake.rating_kernels.metrics.rank_information import LEAST
 from ranklake.storage import DamagedError, Lake, LakeError, MissingError
 from ranklake.storage.lake import layout
 
@@ -18,35 +15,10 @@ from ...common.configuration.settings import find_system
 from ...common.finite import finite_json
 from ...rating.chain import NUMERICS
 from ...rating.config import default_run
+from .criteria import check_choices, check_filter, default_filter, depends_on_kind
+from .folds import check_folds
 from .proposals import Proposals, open_proposals
-from .trials import Trial
-
-METRICS = ("pair_inversion", "rank_deviation", *LAW_METRICS, *CHANCE_METRICS)
-
-
-def possible_metrics(filter: Filter, most_players: int = LEAST) -> list[str]:
-    """The criteria under a filter, of contests with at most so many of its players."""
-    return [
-        metric
-        for metric in METRICS
-        if not (metric == "rank_information" and most_players < LEAST)
-        and not (metric in CHANCE_METRICS and (filter.top is not None or most_players < 2))
-    ]
-
-
-def check_choices(metric: str, filter: str, train_share: float, **numbers: int | None) -> None:
-    """Raise ``ValueError`` for an unknown criterion, an impossible share, or a number below 1."""
-    for name, value, known in (("metric", metric, METRICS), ("filter", filter, tuple(FILTERS))):
-        if value not in known:
-            raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
-    if metric not in (possible := possible_metrics(FILTERS[filter])):
-        rule = f"filter {filter} selects by place, after which chances are others"
-        raise ValueError(f"{rule}: with it, metric must be one of {', '.join(possible)}, got {metric!r}")
-    for name, number in numbers.items():
-        if number is not None and number < 1:
-            raise ValueError(f"{name} must be >= 1, got {number}")
-    if not 0.0 < train_share < 1.0:
-        raise ValueError(f"train_share must be between 0 and 1, both excluded, got {train_share}")
+from .trials import DEFAULT_FILTER, Trial, settings_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +27,10 @@ class TuningConfig:
 
     ``space``: texts of ``--space``; empty for the system's default space, see :mod:`.published_grids`.
     ``method``: a key of ``proposals.METHODS``.
-    ``metric``, ``filter``: metric to optimise, of ``METRICS``, under one of ``FILTERS``.
-    ``train_share``: share of the contests for training; the others are for the test.
+    ``metric``, ``filter``: metric to optimise, of ``TUNED_METRICS``, under one of ``FILTERS``; an empty filter is that
+    of :func:`.criteria.default_filter`, which some metrics have by the kind of the data set: see :meth:`for_kind`.
+    ``train_share``: share of the contests for training; the others are for the test, or for the blocks of the folds.
+    ``folds``: number of folds; see :mod:`.folds`.
     ``prune``: stop trials early that are worse than half of the others.
     ``name``: name of the search in the lake; by default made of the other attributes.
     """
@@ -66,25 +40,38 @@ class TuningConfig:
     space: tuple[str, ...] = ()
     method: str = "grid"
     metric: str = "pair_inversion"
-    filter: str = "experienced"
+    filter: str = ""
     train_share: float = 0.1
+    folds: int = 1
     trials: int | None = None
     seed: int = 0
     prune: bool = False
     name: str = ""
 
     def __post_init__(self) -> None:
-        check_choices(self.metric, self.filter, self.train_share, trials=self.trials)
-        if not self.name:
+        check_choices(self.metric, self.filter, self.train_share, trials=self.trials, folds=self.folds)
+        check_folds(self.method, self.folds)
+        if not self.filter and not depends_on_kind(self.metric):
+            object.__setattr__(self, "filter", DEFAULT_FILTER)
+        if not self.name and self.filter:
             values = {key: value for key, value in self.identity().items() if key not in ("dataset", "system")}
             name = default_run(self.dataset, f"{self.system}-{self.method}", values)
             object.__setattr__(self, "name", name)
-        layout.search_file(self.name)  # raises for a name that is not valid for a folder
+        if self.name:
+            layout.search_file(self.name)  # raises for a name that is not valid for a folder
         layout.contests_file(self.dataset)
 
+    def for_kind(self, of_games: bool) -> TuningConfig:
+        """The configuration with its filter and name; ``ValueError`` if games have no such metric under the filter."""
+        filter = self.filter or default_filter(self.metric, of_games)
+        check_filter(self.metric, filter, of_games)
+        return replace(self, filter=filter)
+
     def identity(self) -> dict[str, Any]:
-        """The configuration without ``trials``, which may grow, and ``name``."""
-        return {key: value for key, value in asdict(self).items() if key not in ("name", "trials")}
+        """The configuration without ``trials``, which may grow, ``name``, and a single fold, which was the only one."""
+        values = asdict(self)
+        left_out = ("name", "trials", *(["folds"] if self.folds == 1 else []))
+        return {key: value for key, value in values.items() if key not in left_out}
 
     def proposals(self) -> Proposals:
         """The proposals; see :func:`.proposals.open_proposals`."""
@@ -125,8 +112,11 @@ class TuningRecord:
             if layout.number_of(file, ".json") is not None:
                 batch = record._read(f"{layout.trials_folder(config.name)}/{file}")
                 for one in batch["trials"] if batch["contests"] == contests else ():
-                    scores, rungs = _scores(one["scores"]), tuple(map(_or_nan, one["legs"]))
-                    trial = Trial(one["settings"], scores, rungs, one.get("stopped", False), one.get("error", ""))
+                    rungs, before, within = (
+                        tuple(map(_or_nan, one.get(name, ()))) for name in ("legs", "before", "within")
+                    )
+                    ended = (one.get("stopped", False), one.get("error", ""))
+                    trial = Trial(one["settings"], _scores(one["scores"]), rungs, *ended, before, within)
                     record.tried[settings_key(trial.settings)] = trial
         if lake.exists(layout.search_tests_file(config.name)):
             tests = record._read(layout.search_tests_file(config.name))
@@ -164,11 +154,6 @@ def _other_defaults(system: str) -> dict[str, Any]:
     """The hyperparameters whose defaults are not the values of before: trials of older searches have the latter."""
     fields = dataclasses.fields(find_system(system).params)
     return {field.name: field.default for field in fields if value_before(field) != field.default}
-
-
-def settings_key(settings: dict[str, str]) -> str:
-    """The name of a trial in the record."""
-    return " ".join(f"{name}={value}" for name, value in settings.items())
 
 
 def _scores(read: dict[str, float | None]) -> dict[str, float]:

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels import Beliefs, Outcome, Rounds
+from ranklake.rating_kernels import Beliefs, Rounds
 from ranklake.rating_kernels.core.standings import Ints, Longs
 from ranklake.rating_kernels.core.system import System
-from ranklake.rating_kernels.metrics.calibration import CHANCE_METRICS
-from ranklake.rating_kernels.metrics.metrics import FILTERS, LAW_METRICS
 from ranklake.storage import Dataset
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 
@@ -22,12 +20,13 @@ from ...common.configuration.settings import build_params, find_system
 from ...common.skipping import ANY_SYSTEM, Skipping
 from ...engines.protocols import Engine
 from ...engines.serial import Serial
-from ...entrants.entrants import Entrants
-from ...entrants.scores import RoundScores, is_better
+from ...entrants.scores import is_better
 from ...execution.local import open_rater
 from ...execution.rounds import rate_rounds
 from ...rating.player_state import PlayerState, with_state
+from .scoring import RatedPart, TrialScores
 
+DEFAULT_FILTER = "experienced"
 RUNGS = 4  # parts of the training rounds after which a trial may be pruned
 
 
@@ -35,35 +34,50 @@ RUNGS = 4  # parts of the training rounds after which a trial may be pruned
 class TrialRounds:
     """The rated contests of a data set, with players renumbered.
 
-    ``periods`` (int64[p + 1]): the rounds are games, of which period ``i`` has ``periods[i]:periods[i + 1]``.
+    ``units`` (int64[u + 1]): what `evaluate` sums over: contest or period ``i`` has the rounds
+    ``units[i]:units[i + 1]``, none if it was skipped. By default each round is one.
+    ``of_games``: the rounds are games, the units periods.
     ``state``: what the system takes from attributes of the players; see :func:`.player_state.player_state`.
     """
 
     rounds: Rounds
     n_players: int
-    periods: Longs | None = None
+    units: Longs = field(default_factory=lambda: np.empty(0, np.int64))
+    of_games: bool = False
     state: PlayerState = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not len(self.units):
+            object.__setattr__(self, "units", np.arange(len(self.rounds) + 1))
 
     @classmethod
     def of(cls, rounds: Rounds, skipping: Skipping = ANY_SYSTEM, state: PlayerState | None = None) -> TrialRounds:
         """Renumber the rated players of ``rounds`` and drop skipped rounds."""
-        kept = rounds.keep(skipping.keep(rounds)).rated_only()
+        counts = skipping.keep(rounds)
+        kept = rounds.keep(counts).rated_only()
         present, player = np.unique(kept.player, return_inverse=True)
         columns = {name: getattr(kept, name) for name in Rounds.__slots__} | {"player": player.astype(np.int32)}
         of_players = {name: values[present] for name, values in (state or {}).items()}
-        return cls(Rounds(**columns), len(present), state=of_players)
+        units = np.concatenate(([0], np.cumsum(counts)))
+        return cls(Rounds(**columns), len(present), units, state=of_players)
 
-    def first(self, n_rounds: int) -> TrialRounds:
-        """A history of the first rounds."""
-        first = TrialRounds.of(self.rounds.part(0, n_rounds), Skipping(False, False, False), self.state)
-        return first if self.periods is None else replace(first, periods=self.periods[self.periods <= n_rounds])
+    @property
+    def n_units(self) -> int:
+        """The number of contests, or of periods."""
+        return len(self.units) - 1
 
-    def mean(self, scores: RoundScores, metric: str, first_round: int = 0) -> float:
-        """A metric of the rounds from ``first_round`` on; chances of games are summed by period, as by `evaluate`."""
-        if metric in CHANCE_METRICS and self.periods is not None and scores.pairs is not None:
-            ends = np.unique(np.append(self.periods[self.periods <= len(scores)], len(scores)))
-            return scores.pairs.grouped(ends).means(slice(np.searchsorted(ends, first_round), None))[metric]
-        return scores.mean(metric, slice(first_round, None))
+    def first(self, n_units: int) -> TrialRounds:
+        """A history of the first contests or periods."""
+        part = self.rounds.part(0, int(self.units[n_units]))
+        first = TrialRounds.of(part, Skipping(False, False, False), self.state)
+        return replace(first, units=self.units[: n_units + 1], of_games=self.of_games)
+
+    def part(self, first: int, stop: int) -> tuple[Rounds, Longs | None]:
+        """The rounds of some units, and where each unit begins among them; None if each round is one."""
+        start, end = int(self.units[first]), int(self.units[stop])
+        units = self.units[first : stop + 1] - start
+        alone = not self.of_games and bool((np.diff(units) == 1).all())
+        return self.rounds.part(start, end), None if alone else units
 
     def newcomers(self, system: System, params: Any) -> Beliefs:
         """A store of the players before their first round; ``ValueError`` if hyperparameters exclude a player's own."""
@@ -96,6 +110,8 @@ class Trial:
     ``scores``: the paper's two metrics and the optimised one over the training rounds; for a pruned trial, over the
     rounds up to its end.
     ``rungs``: the optimised metric over the training rounds up to the end of each rung.
+    ``before``, ``within``: for each fold that the trial reached, the optimised metric over all rounds before its block;
+    for each one that it finished, that over its block.
     ``error``: reason why there are no scores; empty for a trial with scores.
     """
 
@@ -104,27 +120,28 @@ class Trial:
     rungs: tuple[float, ...]
     stopped: bool = False
     error: str = ""
+    before: tuple[float, ...] = ()
+    within: tuple[float, ...] = ()
 
 
-def load_history(
-    dataset: Dataset, stop: int | None = None, skipping: Skipping = ANY_SYSTEM, state: PlayerState | None = None
-) -> tuple[TrialRounds, int]:
-    """A history in memory, of rated participants alone, and the number of rated contests among the first ``stop``."""
+def settings_key(settings: Mapping[str, str]) -> str:
+    """The name of a trial in the record."""
+    return " ".join(f"{name}={value}" for name, value in settings.items())
+
+
+def load_history(dataset: Dataset, skipping: Skipping = ANY_SYSTEM, state: PlayerState | None = None) -> TrialRounds:
+    """A history in memory, of rated participants alone; its units are all contests or periods of the data set."""
     everything = np.ones(dataset.contests.num_rows, dtype=bool)
-    if dataset.kind == GAMES_KIND and stop is not None:  # each game is a round
-        stop = int(dataset.contests.column("n_players").to_numpy()[:stop].sum()) // 2
     check_contests(dataset, everything, 0, len(everything))
     rounds = all_rounds(dataset)
     kept = skipping.keep(rounds)
     if rounds.roles.any():
         rounds = rounds.keep(kept).rated_only()
         kept[kept] = skipping.keep(rounds)
-    history = TrialRounds.of(rounds, skipping, state)
-    if dataset.kind == GAMES_KIND:
-        games = np.concatenate(([0], np.cumsum(kept)))
-        ends = np.cumsum(dataset.contests.column("n_players").to_numpy()) // 2
-        history = replace(history, periods=games[np.concatenate(([0], ends))])
-    return history, int(np.count_nonzero(kept[:stop]))
+    of_games = dataset.kind == GAMES_KIND
+    ends = np.cumsum(dataset.contests.column("n_players").to_numpy()) // 2 if of_games else np.arange(1, len(kept) + 1)
+    units = np.concatenate(([0], np.cumsum(kept)))[np.concatenate(([0], ends))]
+    return replace(TrialRounds.of(rounds, skipping, state), units=units, of_games=of_games)
 
 
 def run_trial(
@@ -132,63 +149,84 @@ def run_trial(
     system: str,
     settings: Mapping[str, str],
     metric: str,
-    filter: str = "experienced",
+    filter: str = DEFAULT_FILTER,
     limits: Sequence[float] | None = None,
+    cuts: Sequence[int] = (),
 ) -> Trial:
     """Rate a history from its beginning, and score every round before it is rated.
 
     ``limits``: for each rung, the worst value at which a trial continues; None disables pruning.
+    ``cuts``: the first unit of the block of each fold, and the end of the last one.
     """
-    parts: list[RoundScores] = []
+    parts: list[TrialScores] = []
     rungs: list[float] = []
-    bounds = np.linspace(0, len(history.rounds), RUNGS + 1).round().astype(int).tolist()
+    before: list[float] = []
+    within: list[float] = []
+    ends = _rung_ends(history.units)
+    bounds = sorted({0, *ends, *cuts})
     try:
         found = find_system(system)
         params = build_params(found, settings)
         beliefs = history.newcomers(found, params)
-        for rung, (start, stop) in enumerate(pairwise(bounds)):
-            rounds = history.rounds.part(start, stop)
+        for first, stop in pairwise(bounds):
+            rounds, units = history.part(first, stop)
             outcome = rate_rounds(found, params, beliefs, rounds, Serial())
-            parts.append(_scores(found, params, rounds, outcome, filter, metric))
-            rungs.append(RoundScores.joined(parts).mean(metric))
-            if limits is not None and is_better(metric, limits[rung], rungs[rung]):  # never for a limit of NaN
-                break
+            rated = RatedPart(found, params, rounds, outcome, units, history.of_games)
+            parts.append(TrialScores.of(rated, filter, metric))
+            together = TrialScores.joined(parts)
+            if stop in cuts:
+                fold = cuts.index(stop)
+                before += [together.mean(metric)] if fold < len(cuts) - 1 else []
+                within += [together.mean(metric, cuts[fold - 1])] if fold else []
+            while len(rungs) < RUNGS and ends[len(rungs)] <= stop:
+                rungs.append(together.mean(metric))
+            if limits is not None and rungs and is_better(metric, limits[len(rungs) - 1], rungs[-1]):
+                break  # never for a limit of NaN
     except (ArithmeticError, ValueError) as error:  # the ratings diverge with these hyperparameters
-        return Trial(dict(settings), {}, (), error=str(error).partition("\n")[0])
-    together = RoundScores.joined(parts)
-    scores = {
-        name: history.mean(together, name) for name in dict.fromkeys(("pair_inversion", "rank_deviation", metric))
-    }
-    return Trial(dict(settings), scores, tuple(rungs), stopped=len(rungs) < RUNGS)
+        text = str(error).partition("\n")[0]
+        return Trial(dict(settings), {}, (), error=text, before=tuple(before), within=tuple(within))
+    together = TrialScores.joined(parts)
+    scores = {name: together.mean(name) for name in dict.fromkeys(("pair_inversion", "rank_deviation", metric))}
+    stopped = len(rungs) < RUNGS
+    return Trial(dict(settings), scores, tuple(rungs), stopped, before=tuple(before), within=tuple(within))
+
+
+def _rung_ends(units: Longs) -> list[int]:
+    """The unit at the end of each rung: about equal numbers of rounds."""
+    n_rounds = int(units[-1])
+    bounds = np.linspace(0, n_rounds, RUNGS + 1).round().astype(np.int64)[1:]
+    ends: list[int] = (np.searchsorted(units, bounds, "right") - 1).tolist()
+    return ends
 
 
 def held_out_scores(
     history: TrialRounds,
-    first_round: int,
+    first_unit: int,
     system: str,
     settings: Mapping[str, Any],
     engine: Engine,
-    filter: str = "experienced",
+    filter: str = DEFAULT_FILTER,
     metric: str = "pair_inversion",
 ) -> dict[str, float]:
-    """The paper's test: rate the whole history, score rounds from ``first_round`` on, also by ``metric``."""
+    """The paper's test: rate the whole history, score the contests from ``first_unit`` on, also by ``metric``."""
     found = find_system(system)
     params = build_params(found, settings)
     rater = open_rater(found, params, history.n_players, engine)
     if history.state:
         rater.restore(history.newcomers(found, params).columns())
     [outcome] = rater.rate_batches([history.rounds])
-    scores = _scores(found, params, history.rounds, outcome, filter, metric)
+    rounds, units = history.part(0, history.n_units)
+    scores = TrialScores.of(RatedPart(found, params, rounds, outcome, units, history.of_games), filter, metric)
     names = dict.fromkeys(("pair_inversion", "pair_inversion_equal_half", "rank_deviation", metric))
-    return {name: history.mean(scores, name, first_round) for name in names}
+    return {name: scores.mean(name, first_unit) for name in names}
 
 
 def tested(
-    history: TrialRounds, first_round: int, system: str, trial: Trial, engine: Engine, filter: str, metric: str
+    history: TrialRounds, first_unit: int, system: str, trial: Trial, engine: Engine, filter: str, metric: str
 ) -> dict[str, float]:
     """The test of a trial; no scores if the ratings diverge after the training rounds."""
     try:
-        return held_out_scores(history, first_round, system, trial.settings, engine, filter, metric)
+        return held_out_scores(history, first_unit, system, trial.settings, engine, filter, metric)
     except (ArithmeticError, ValueError):
         return {}
 
@@ -197,11 +235,3 @@ def best_first(trials: Iterable[Trial], metric: str) -> list[Trial]:
     """Trials that have a score, best first; equal ones keep their order."""
     sign = -1.0 if is_better(metric, 1.0, 0.0) else 1.0
     return sorted(trials, key=lambda trial: sign * trial.scores[metric])
-
-
-def _scores(system: System, params: Any, rounds: Rounds, outcome: Outcome, filter: str, metric: str) -> RoundScores:
-    of_chances = metric in CHANCE_METRICS
-    with_laws = system if of_chances or metric in LAW_METRICS else None
-    entrants = Entrants.of_outcome(with_laws, params, rounds, outcome)
-    laws = [metric] if metric in LAW_METRICS else []
-    return entrants.scores([FILTERS[filter]], laws=laws, pairs=of_chances, probabilities=False)[filter]

@@ -6,17 +6,16 @@ reads the stored results.
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ranklake.rating_kernels.metrics.metrics import FILTERS, keep
-from ranklake.rating_kernels.metrics.rank_information import LEAST
 from ranklake.rating_kernels.warm import SCORES
 from ranklake.storage import Dataset, Lake, LakeError
+from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.access.lake import digest_of
 
 from ...common.configuration.settings import find_system
@@ -29,41 +28,16 @@ from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
 from ...rating.config import check_dataset_scores, check_dataset_times
 from ...rating.player_state import add_state, player_state
+from .criteria import why_not_scored
+from .folds import Fold, check_blocks, cuts_of, scored_folds, unfinished
 from .proposals import Proposals, Settings
-from .record import TuningConfig, TuningRecord, possible_metrics, settings_key
+from .record import TuningConfig, TuningRecord
+from .report import Found, TuningReport
 from .spaces import chosen_in, margin_in
-from .trials import RUNGS, Trial, TrialRounds, best_first, load_history, run_trial, tested
+from .trials import RUNGS, Trial, TrialRounds, best_first, load_history, run_trial, settings_key, tested
 
 _SAVE_SECONDS = 5.0  # between writes of an incomplete batch
 _SURVIVORS = 8  # number of complete trials before others may be pruned
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """One of the best trials, with its scores in the test; no scores if ratings diverged in the test."""
-
-    settings: dict[str, str]
-    train: dict[str, float]
-    test: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class TuningReport:
-    """The result of a search.
-
-    ``trials``: all trials in the order of their proposals.
-    ``best``: the best trials, best first.
-    ``n_train``, ``n_contests``: number of contests for training; number of all contests.
-    ``warnings``: what the system ignores of the contests.
-    """
-
-    trials: list[Trial]
-    n_new: int
-    best: list[Found]
-    n_train: int
-    n_contests: int
-    seconds: float
-    warnings: tuple[str, ...] = ()
 
 
 def tune(
@@ -80,10 +54,11 @@ def tune(
     ``proposals``: ``config.proposals()``, made before the lake is opened, so that an invalid space fails at once.
     ``on_progress``: called with the number of finished trials, the number of all trials, and a text about the best one.
     Raises ValueError: the space has a hyperparameter that counts days, and the data set has no times; or a margin, and
-    it has no points; or the system has no rule for scores of games.
+    it has no points; or the system has no rule for scores of games; or games have no such metric.
     Raises LakeError: the data set is missing or too short, or the search of this name has another configuration.
     """
     dataset = Dataset.open(lake, config.dataset)
+    config = config.for_kind(dataset.kind == GAMES_KIND)
     system = find_system(config.system)
     check_dataset_times(dataset, system.params, chosen_in(system, config.space))
     check_dataset_scores(system, dataset)
@@ -91,29 +66,75 @@ def tune(
     n_train = int(np.floor(n_contests * config.train_share))
     skipping = Skipping.of(system)
     state = player_state(config.system, dataset)
-    history, first_round = load_history(dataset, n_train, skipping, state)
+    history = load_history(dataset, skipping, state)
     check_points(margin_in(system, config.space), len(history.rounds.points) > 0, f"data set {config.dataset}")
+    train, cuts = history.first(n_train), tuple[int, ...]()
+    _check_scored(config, train, n_train)
+    if config.folds > 1:
+        cuts, train = _folds_of(config, history, n_train), history
     contents = [digest.encode() for digest in dataset.contests.column("content_digest").to_pylist()]
     add_state(contents, dataset, state)
-    # a suffix for histories with contests in which all tie, which release 0.1 skipped
-    draws = "" if history.rounds.informative.all() else "-draws"
-    record = TuningRecord.open(lake, config, digest_of(b"".join(contents[:n_train])) + draws)
-    train = history.first(first_round)
-    _check_scored(config, train, n_train)
+    suffix = _suffix(config, history)
+    digest = digest_of(b"".join(contents)) + suffix
+    used = digest if cuts else digest_of(b"".join(contents[:n_train])) + suffix
+    record = TuningRecord.open(lake, config, used)
     began = time.perf_counter()
-    trials, n_new = _try_all(config, task_pool, proposals, record, train, on_progress, on_compile)
+    trials, n_new = _try_all(config, task_pool, proposals, record, train, cuts, on_progress, on_compile)
     seconds = time.perf_counter() - began
-    found, digest = [], digest_of(b"".join(contents)) + draws
-    with open_engine() as engine:
-        for number, trial in enumerate(ranked := _ranked(trials, config.metric)[:best], start=1):
-            on_progress(len(trials), proposals.total, f"testing the best, {number} of {len(ranked)}")
-            test = record.tests.get((key := settings_key(trial.settings)) + digest)
-            if test is None:
-                test = tested(history, first_round, config.system, trial, engine, config.filter, config.metric)
-                record.save_test(key + digest, test)
-            found.append(Found(trial.settings, trial.scores, test))
+    ranked, found, folds = _ranked(trials, config.metric)[:best], [], list[Fold]()
+    if cuts:
+        found = [Found(trial.settings, trial.scores, {}) for trial in ranked]
+        completed = _completed(config, task_pool, record, digest, trials, train, cuts)
+        folds = scored_folds(trials, cuts, config.metric, completed)
+    else:
+        with open_engine() as engine:
+            for number, trial in enumerate(ranked, start=1):
+                on_progress(len(trials), proposals.total, f"testing the best, {number} of {len(ranked)}")
+                test = record.tests.get((key := settings_key(trial.settings)) + digest)
+                if test is None:
+                    test = tested(history, n_train, config.system, trial, engine, config.filter, config.metric)
+                    record.save_test(key + digest, test)
+                found.append(Found(trial.settings, trial.scores, test))
+        for one in found[:1]:
+            scores = (part.get(config.metric, math.nan) for part in (one.train, one.test))
+            folds = [Fold(n_train, n_contests, one.settings, *scores)]
     ignored = tuple(ignored_lines(system, count_ignored(system, history.rounds), IN_COMMAND))
-    return TuningReport(trials, n_new, found, n_train, n_contests, seconds, ignored)
+    return TuningReport(config, trials, n_new, found, folds, n_train, n_contests, seconds, ignored)
+
+
+def _suffix(config: TuningConfig, history: TrialRounds) -> str:
+    """What distinguishes the trials on some contests from those of older releases on the same ones."""
+    rounds = history.rounds
+    draws = "" if rounds.informative.all() else "-draws"  # release 0.1 skipped contests in which all tie
+    between = config.metric == "brier" and np.any(rounds.score % 0.5 > 0)  # once compared with a win
+    return f"{draws}-scores" if between else draws
+
+
+def _folds_of(config: TuningConfig, history: TrialRounds, n_train: int) -> tuple[int, ...]:
+    try:
+        cuts = cuts_of(history, n_train, config.folds)
+        check_blocks(history, cuts, config.filter, config.metric)
+    except ValueError as error:
+        raise LakeError(f"data set {config.dataset}: {error}") from None
+    return cuts
+
+
+def _completed(
+    config: TuningConfig,
+    task_pool: TaskPool,
+    record: TuningRecord,
+    digest: str,
+    trials: Sequence[Trial],
+    history: TrialRounds,
+    cuts: tuple[int, ...],
+) -> dict[str, list[float]]:
+    """The scores of all blocks of the pruned trials that a fold chose: these run again, to the end."""
+    stopped = {settings_key(trial.settings): trial for trial in unfinished(trials, config.folds, config.metric)}
+    missing = [key for key in stopped if f"{key}{digest} folds" not in record.tests]
+    jobs = [(config.system, stopped[key].settings, config.metric, config.filter, None, cuts) for key in missing]
+    for at, trial in task_pool.run(run_trial, history, jobs) if jobs else ():
+        record.save_test(f"{missing[at]}{digest} folds", {str(at): score for at, score in enumerate(trial.within)})
+    return {key: list(record.tests[f"{key}{digest} folds"].values()) for key in stopped}
 
 
 def _try_all(
@@ -122,11 +143,17 @@ def _try_all(
     proposals: Proposals,
     record: TuningRecord,
     train: TrialRounds,
+    cuts: tuple[int, ...],
     on_progress: ProgressCallback,
     on_compile: CompileCallback,
 ) -> tuple[list[Trial], int]:
     trials: list[Trial] = []
     n_new = 0
+
+    def show(done: dict[int, Trial]) -> None:
+        best = _ranked([*trials, *done.values()], config.metric)[:1]
+        text = f"best {config.metric} {best[0].scores[config.metric]:.5g}" if best else ""
+        on_progress(len(trials) + len(done), proposals.total, text)
 
     def run(asked: Sequence[Settings]) -> list[Trial]:
         nonlocal n_new
@@ -134,17 +161,16 @@ def _try_all(
         done = {at: record.tried[key] for at, one in enumerate(asked) if (key := settings_key(one)) in record.tried}
         missing = [at for at in range(len(asked)) if at not in done]
         n_new += len(missing)
+        show(done)
         if missing:
             compile_parts([*parts_for(config.system, np.diff(train.rounds.offsets)), SCORES], on_compile)
             limits = _limits(trials, config.metric) if config.prune else None
-            jobs = [(config.system, asked[at], config.metric, config.filter, limits) for at in missing]
+            jobs = [(config.system, asked[at], config.metric, config.filter, limits, cuts) for at in missing]
             saved = time.monotonic()
             try:
                 for at, trial in task_pool.run(run_trial, train, jobs):
                     done[missing[at]] = trial
-                    best = _ranked([*trials, *done.values()], config.metric)[:1]
-                    text = f"best {config.metric} {best[0].scores[config.metric]:.3f}" if best else ""
-                    on_progress(len(trials) + len(done), proposals.total, text)
+                    show(done)
                     if time.monotonic() - saved > _SAVE_SECONDS:
                         saved = time.monotonic()
                         record.save(batch, done)
@@ -157,17 +183,9 @@ def _try_all(
 
 
 def _check_scored(config: TuningConfig, train: TrialRounds, n_train: int) -> None:
-    one = FILTERS[config.filter]
     share = f"the first {config.train_share:g} of data set {config.dataset} ({count(n_train, 'contest')})"
-    if not np.any(train.n_before >= one.least):
-        rule = f"no player with {count(one.least, 'round')} before, so that there is nothing to score"
-        raise LakeError(f"{share} has {rule}; use a larger --train-share or another --filter")
-    kept = keep(train.rounds.offsets, train.rounds.lo, train.n_before >= one.least, one.top, all_tied=True)
-    possible = possible_metrics(one, int(kept.weight.max(initial=0)))
-    if config.metric not in possible:
-        least = LEAST if config.metric == "rank_information" else 2
-        rule = f"no contest with {least} players under filter {one.name}, which {config.metric} needs"
-        raise LakeError(f"{share} has {rule}; use a larger --train-share or a --metric of {', '.join(possible)}")
+    if why := why_not_scored(train, config.filter, config.metric):
+        raise LakeError(f"{share} has {why.format(share='--train-share', filter='--filter', metric='--metric')}")
 
 
 def _ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:

@@ -555,7 +555,7 @@ def test_frame_and_tune__have_the_scores_of_the_run(of_teams: Lake) -> None:
     frame = evaluate_history(history, columns={"team": "team", "share": "share"}, system="elo-mmx").loc["everyone"]
     for metric, value in run.items():
         assert frame[metric] == pytest.approx(value, rel=1e-12), metric
-    searched, _ = load_history(Dataset.open(of_teams, "games"))
+    searched = load_history(Dataset.open(of_teams, "games"))
     found = held_out_scores(searched, 0, "elo-mmx", {}, Serial(), "everyone", "rank_information")
     assert found == {metric: pytest.approx(run[metric], rel=1e-12) for metric in found}
 

@@ -177,15 +177,18 @@ def test_command__shows_the_metric_that_it_optimised(invoke: Command, lake: Lake
         shown = " ".join(invoke("tune", *space, "--metric", metric, "--lake", lake.url).out.split())
         assert all(f"{head}, {part}" in shown for part in ("tuned", "tested"))
     refused = invoke.refuses("tune", *space, "--metric", "brier", "--filter", "top100", "--lake", lake.url, code=2)
-    possible = "pair_inversion, rank_deviation, rank_information, rank_likelihood"
+    possible = "pair_inversion, rank_deviation, rank_information, rank_likelihood, cross_entropy, log2_rank_error"
     assert f"with it, metric must be one of {possible}, got 'brier'" in refused
 
 
 def test_tune__names_the_metrics_that_a_search_can_have(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"top100 selects by place.* rank_likelihood, got 'brier'"):
+    with pytest.raises(ValueError, match=r"top100 selects by place.* log2_rank_error, got 'brier'"):
         TuningConfig("games", "elo", metric="brier", filter="top100")
     lake = lake_of(tmp_path / "lake", synthetic(40, n_players=20))
-    possible = "pair_inversion, rank_deviation, rank_likelihood, own_cross_entropy, brier, calibration_error"
+    possible = (
+        "pair_inversion, rank_deviation, rank_likelihood, own_cross_entropy, brier, calibration_error, "
+        "cross_entropy, log2_rank_error"
+    )
     with pytest.raises(LakeError, match=f"a --metric of {possible}$"):
         found_in(lake, metric="rank_information")
 
@@ -311,7 +314,7 @@ def test_tune__names_missing_and_damaged_objects(lake: Lake, tmp_path: Path) -> 
 
 
 def test_history__counts_rounds_before_and_renumbers_players(lake: Lake) -> None:
-    history, _ = load_history(Dataset.open(lake, "games"))
+    history = load_history(Dataset.open(lake, "games"))
     part = history.first(10)
     assert part.n_players == len(set(part.rounds.player.tolist())) == part.rounds.player.max() + 1
     seen: dict[int, int] = {}
@@ -324,7 +327,7 @@ def test_history__counts_rounds_before_and_renumbers_players(lake: Lake) -> None
 
 
 def test_run_trial__in_rungs_is_the_same_as_at_once(lake: Lake) -> None:
-    history, _ = load_history(Dataset.open(lake, "games"))
+    history = load_history(Dataset.open(lake, "games"))
     trial = run_trial(history, "elo-mmr", {"rho": "1"}, "pair_inversion")
     rate_run(lake)
     whole = evaluate(lake, "run").filters["experienced"]
@@ -582,8 +585,7 @@ def test_tune__each_proposal_is_the_estimate_of_a_smoothing_with_the_one_before_
     trials = tuned(drifted, system=system, trials=3).trials
     params = SYSTEMS[system].params()
     assert build_params(SYSTEMS[system], trials[0].settings) == params
-    history, first = load_history(Dataset.open(drifted, "games"), 12)
-    train = history.first(first)
+    train = load_history(Dataset.open(drifted, "games")).first(12)
     for trial in trials[1:]:
         smoother = Smoother(params_of(params, {}).with_normal_noise(), train.rounds, train.n_players)
         while not smoother.converged:

@@ -149,8 +149,8 @@ def test_publication__has_a_row_for_each_participation_in_a_game(copied: Lake) -
 def test_search__has_each_game_as_a_round(both: Lake) -> None:
     one, other = (Dataset.open(both, name) for name in ("league", "contests"))
     stop = len(PERIODS[0]) + len(PERIODS[1])
-    (history, first), (expected, expected_first) = load_history(one, 2), load_history(other, stop)
-    assert (first, expected_first) == (stop, stop)
+    history, expected = load_history(one), load_history(other)
+    assert history.units[2] == len(history.first(2).rounds) == len(expected.first(stop).rounds) == stop
     assert len(history.rounds) == len(expected.rounds) == len(GAMES)
     for name in ("offsets", "lo", "hi", "time_seconds", "weight", "event"):
         assert np.array_equal(getattr(history.rounds, name), getattr(expected.rounds, name))
@@ -434,7 +434,7 @@ def test_evaluation__after_a_correction_has_the_advantages_in_force(lake: Lake) 
     found = evaluate(lake, "run").to_json()["games"]["everyone"]
     assert found["games"] == len(squares)
     assert found["squared_error"] == pytest.approx(np.mean(squares), rel=1e-12)
-    history, _ = load_history(Dataset.open(lake, "league"), 2)
+    history = load_history(Dataset.open(lake, "league"))
     expected = [game.advantage / 2 if game.score >= 0.5 else -game.advantage / 2 for game in ADVANTAGES]
     assert history.rounds.advantage[::2].tolist() == expected
     assert history.rounds.advantage[1::2].tolist() == [-value for value in expected]

@@ -100,7 +100,7 @@ def test_trials__take_the_k_of_players(copied: Lake) -> None:
     dataset = Dataset.open(copied, "games")
     state = player_state("elo", dataset)
     skipping = Skipping.of(SYSTEMS["elo"])
-    with_k, without = (load_history(dataset, None, skipping, one)[0] for one in (state, None))
+    with_k, without = (load_history(dataset, skipping, one) for one in (state, None))
     rate_elo(copied, k=40.0)
     beliefs = with_k.first(8).newcomers(SYSTEMS["elo"], SYSTEMS["elo"].params())
     assert sorted(k for k in beliefs.state["k"].tolist() if not math.isnan(k)) == sorted(map(float, OWN_K.values()))
@@ -183,7 +183,7 @@ def test_own_gamma__that_sigma_star_exceeds_is_refused(copied: Lake, tmp_path: P
 def test_trials__fail_where_sigma_star_exceeds_a_gamma_of_a_player(copied: Lake, tmp_path: Path) -> None:
     record(copied, tmp_path, OWN_GAMMA, "gamma")
     dataset, skipping = Dataset.open(copied, "games"), Skipping.of(SYSTEMS["elo-r"])
-    history, _ = load_history(dataset, None, skipping, player_state("elo-r", dataset))
+    history = load_history(dataset, skipping, player_state("elo-r", dataset))
     assert run_trial(history, "elo-r", {"sigma_star": "110"}, "pair_inversion").scores
     failed = run_trial(history, "elo-r", {"sigma_star": "130"}, "pair_inversion")
     assert failed.error == "gamma of a player must be > 130 and < 1e+10 rating points, got 120"
