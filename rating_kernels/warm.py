@@ -32,6 +32,7 @@ from .core.waves import Waves
 PARTS = ("large", "small")  # of a system
 SCORES = "metrics"  # the kernels of `evaluate` and `search`
 SMOOTHING = "smoothing"  # the kernels of `smooth_history` and `smooth`
+CHANCES = "chances"  # the kernels that learn nu and the advantage from games
 _FEW = 3  # participants of a small round
 
 
@@ -41,12 +42,14 @@ def is_warm(part: str) -> bool:
 
 
 def warm_part(part: str) -> None:
-    """Compile a part or load it from the cache: ``metrics``, ``smoothing``, or one of a system as ``elo-mmr.small``."""
+    """Compile a part or load it from the cache: ``metrics``, ``smoothing``, ``chances``, or as ``elo-mmr.small``."""
     system, _, kind = part.partition(".")
     if part == SCORES:
         _score()
     elif part == SMOOTHING:
         _smooth()
+    elif part == CHANCES:
+        _learn()
     else:
         {"large": _large, "small": _small}[kind](SYSTEMS[system])
     cache_folder.mark_warm(part)
@@ -88,6 +91,15 @@ def _smooth() -> None:
     smoother.result()
     smoother.estimate()
     Smoother(Smoothing(), _pairs(round), LEAST).sweep()
+
+
+def _learn() -> None:
+    """Learn from one game, by a logistic curve and by another one."""
+    from .chances.sums import sums_of_leads, sums_of_scores
+
+    one, won, nothing = np.ones(1), np.ones(1, np.int8), np.empty(0)
+    sums_of_leads(one, one, won, nothing, nothing, 0.0, 1.0, False)
+    sums_of_scores(one, one, one, one, won, nothing, 1.0, False)
 
 
 def _small(system: System) -> None:

@@ -29,7 +29,7 @@ from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.rating_kernels import SYSTEMS
-from ranklake.rating_kernels.warm import PARTS, SCORES, SMOOTHING
+from ranklake.rating_kernels.warm import CHANCES, PARTS, SCORES, SMOOTHING
 from ranklake.storage import Lake
 
 ENGINES = {
@@ -73,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile all kernels once before several processes run the tests: each would compile what it meets first."""
     if getattr(session.config.option, "numprocesses", None):
-        compile_parts([*(f"{system}.{part}" for system in SYSTEMS for part in PARTS), SCORES, SMOOTHING])
+        compile_parts([*(f"{system}.{part}" for system in SYSTEMS for part in PARTS), SCORES, SMOOTHING, CHANCES])
 
 
 @pytest.hookimpl(wrapper=True)

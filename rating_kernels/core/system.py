@@ -194,6 +194,12 @@ class System:
         Distributions of performances in a round of these conditions and size, consistent with ``win_probability``;
         ``beta`` is not read. None: the system has no model of performances, neither rank information nor rank
         likelihood.
+    three_way : (params, conditions, one, other) -> (float64[...], float64[...], float64[...]), or None
+        Chances that ``one`` wins, draws and loses a game, by the system's own model of draws; ``beta`` is not read.
+        None: from the expected score (:mod:`ranklake.rating_kernels.chances.three_way`).
+    logistic_rate : (params, conditions, one, other) -> float64[...], or None
+        Natural units of odds a rating point, if ``win_probability`` of these hyperparameters is the logistic function
+        of that many times the difference of ``mu``; otherwise None.
     sized : bool
         Whether ``win_probability`` takes the number of participants as a fifth argument; see :meth:`beats`.
     performs : bool
@@ -259,6 +265,8 @@ class System:
     uncertainty: float = 0.0
     perform: Callable[[Any, Any, int, int, Floats], None] = lambda params, summary, start, stop, perf: None
     performance_law: Callable[[Any, Any, Any, Prior], PerformanceLaw] | None = None
+    three_way: Callable[[Any, Conditions, Prior, Prior], tuple[Floats, Floats, Floats]] | None = None
+    logistic_rate: Callable[[Any, Conditions, Prior, Prior], Any] = lambda params, conditions, one, other: None
     sized: bool = False
     performs: bool = True
     history: tuple[str, ...] = ()

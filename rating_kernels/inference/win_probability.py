@@ -12,6 +12,7 @@ skills add to the variance, as in Glicko's factor g.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,7 @@ _STEP = 0.6  # of the trapezoidal rule: leaves exp(-2 pi^2 / step) and some, at 
 _NODES: Floats = _STEP * np.arange(-55.0, 56.0)  # beyond them lies less than 1e-14
 _WEIGHTS: Floats = np.exp(-np.abs(_NODES)) / (1.0 + np.exp(-np.abs(_NODES))) ** 2
 _WEIGHTS /= _WEIGHTS.sum()
+_LEGENDRE = np.polynomial.legendre.leggauss(8)
 
 
 def logistic(x: Any) -> Floats:
@@ -44,6 +46,18 @@ def normal(x: Any) -> Floats:
     probability = np.empty(x.shape)
     _normal(x.reshape(-1), probability.reshape(-1))
     return probability
+
+
+def normal_between(distance: Any, half: Any) -> Floats:
+    """Phi(-d + h) - Phi(-d - h) for distances d >= 0 and half-widths h >= 0, with full relative precision."""
+    distance, half = np.broadcast_arrays(np.asarray(distance, np.float64), np.asarray(half, np.float64))
+    # the tails are nearly equal on a narrow interval: the density is integrated instead (Gauss and Legendre)
+    places = distance[..., None] + half[..., None] * _LEGENDRE[0]
+    inside = half * (np.exp(-0.5 * np.square(places)) @ _LEGENDRE[1]) / math.sqrt(2.0 * math.pi)
+    near, far = normal(half - distance), normal(-half - distance)
+    # above 1/2, the smaller of the two upper tails keeps the digits
+    wide = np.where(half > distance, 1.0 - (normal(distance - half) + far), near - far)
+    return np.where(half * (1.0 + distance) < 0.5, inside, wide)
 
 
 def normal_win_probability(gap: Any, one: Any, other: Any) -> Floats:
@@ -70,6 +84,12 @@ def glicko_win_probability(q: Any, one: Prior, other: Prior) -> Floats:
     """
     spread = np.sqrt(1.0 + (q / C3) ** 2 * (one.sigma**2 + other.sigma**2))
     return logistic(q * (one.mu - other.mu) / spread)
+
+
+def glicko_rate(q: Any, one: Prior, other: Prior) -> Floats:
+    """The natural units a rating point of :func:`glicko_win_probability`, with both deviations."""
+    spread: Floats = np.sqrt(1.0 + (q / C3) ** 2 * (one.sigma**2 + other.sigma**2))
+    return q / spread
 
 
 def curve_law(rate: Any, prior: Prior, uncertain: bool = False) -> PerformanceLaw:

@@ -207,6 +207,12 @@ def win_probability(params: Elo, conditions: Conditions, one: Prior, other: Prio
     return normal(math.sqrt(2.0) * rate * lead) if shape.kind == NORMAL else logistic(rate * lead)
 
 
+def logistic_rate(params: Elo, conditions: Conditions, one: Prior, other: Prior) -> float | None:
+    """Natural units of odds a rating point; None for another curve."""
+    rate, shape = curve(params)
+    return rate if shape.kind == LOGISTIC else None
+
+
 def performance_law(params: Elo, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """Of the shape and variance of the curve; normal for a line or a table, which no two equal laws have."""
     rate, shape = curve(params)
@@ -467,6 +473,6 @@ def _rate_small(rounds, rate, shape, rule, margin, store, outcome):
 SYSTEM = System(
     name="elo", performs=False, params=Elo, state=state,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs", fractional=True,
-    ignores=("perf_ceiling", "precision"), attributes=(("k", "k", K_LIMITS),),
+    win_probability=win_probability, logistic_rate=logistic_rate, performance_law=performance_law, advantages=True,
+    margins="pairs", fractional=True, ignores=("perf_ceiling", "precision"), attributes=(("k", "k", K_LIMITS),),
 )  # fmt: skip

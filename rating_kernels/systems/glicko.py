@@ -44,7 +44,7 @@ from ..inference.pairwise import (
     sum_games,
 )
 from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous, rate_periods
-from ..inference.win_probability import curve_law, glicko_win_probability
+from ..inference.win_probability import curve_law, glicko_rate, glicko_win_probability
 
 Q = math.log(10.0) / 400.0  # natural units a rating point
 
@@ -86,6 +86,11 @@ class Glicko(MarginParams):
 def win_probability(params: Glicko, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """Expected score of a game with both deviations."""
     return glicko_win_probability(Q, one, other)
+
+
+def logistic_rate(params: Glicko, conditions: Conditions, one: Prior, other: Prior) -> Floats:
+    """Natural units of odds a rating point, with both deviations."""
+    return glicko_rate(Q, one, other)
 
 
 def performance_law(params: Glicko, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
@@ -283,6 +288,6 @@ def rate_each(rounds, q, one_game, margin, idle, store, outcome):
 SYSTEM = System(
     name="glicko", performs=False, params=Glicko, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs", fractional=True,
-    ignores=("weight", "perf_ceiling", "precision"),
+    win_probability=win_probability, logistic_rate=logistic_rate, performance_law=performance_law, advantages=True,
+    margins="pairs", fractional=True, ignores=("weight", "perf_ceiling", "precision"),
 )  # fmt: skip

@@ -47,7 +47,7 @@ from ..inference.pairwise import (
 )
 from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous, rate_periods
 from ..inference.volatility import ROWS, new_volatilities
-from ..inference.win_probability import curve_law, glicko_win_probability
+from ..inference.win_probability import curve_law, glicko_rate, glicko_win_probability
 from .glicko import check_idle, check_time
 
 SCALES = {"printed": 173.7178, "exact": 400.0 / math.log(10.0)}  # rating points a unit of the Glicko-2 scale
@@ -98,6 +98,11 @@ def state(params: Glicko2, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 def win_probability(params: Glicko2, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """Expected score of a game with both deviations, as in Glicko."""
     return glicko_win_probability(1.0 / SCALES[params.scale], one, other)
+
+
+def logistic_rate(params: Glicko2, conditions: Conditions, one: Prior, other: Prior) -> Floats:
+    """Natural units of odds a rating point, with both deviations."""
+    return glicko_rate(1.0 / SCALES[params.scale], one, other)
 
 
 def performance_law(params: Glicko2, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
@@ -279,6 +284,6 @@ def _rate_each(rounds, rule, margin, store, vol, outcome):
 SYSTEM = System(
     name="glicko2", performs=False, params=Glicko2, state=state, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="pairs", fractional=True,
-    ignores=("weight", "perf_ceiling", "precision"),
+    win_probability=win_probability, logistic_rate=logistic_rate, performance_law=performance_law, advantages=True,
+    margins="pairs", fractional=True, ignores=("weight", "perf_ceiling", "precision"),
 )  # fmt: skip

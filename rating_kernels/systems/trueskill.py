@@ -30,7 +30,7 @@ from ..inference.performance import group_starts
 from ..inference.teams.laws import add_members
 from ..inference.teams.members import Members, write_noises
 from ..inference.teams.rounds import field_of_teams, fill_summed, has_teams, sum_teams, team_columns, team_space
-from ..inference.win_probability import normal
+from ..inference.win_probability import normal, normal_between
 
 _LEAST_BETA = 1e-9  # the range of a deviation begins here
 SMALL = 1024  # participants up to which one thread is faster
@@ -113,11 +113,24 @@ def margin(params: TrueSkill) -> float:
 
 def win_probability(params: TrueSkill, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """Two normal performances that tie within the margin, twice that in model "place"; a tie is half a win."""
-    tie = margin(params) * (2.0 if params.model == "place" else 1.0)
+    tie = _tie(params)
     spread = np.sqrt(2.0 * _given(params.beta) ** 2 / conditions.noise + one.sigma**2 + other.sigma**2)
     gap = one.mu - other.mu
     probability: Floats = 0.5 * (normal((gap - tie) / spread) + normal((gap + tie) / spread))
     return probability
+
+
+def three_way(params: TrueSkill, conditions: Conditions, one: Prior, other: Prior) -> tuple[Floats, Floats, Floats]:
+    """Of two normal performances: the first one is larger by more than the margin, within it, smaller by more."""
+    variance = 2.0 * _given(params.beta) ** 2 / conditions.noise + (one.sigma**2 + other.sigma**2)
+    spread = np.sqrt(variance)
+    tie, gap = _tie(params) / spread, (one.mu - other.mu) / spread
+    return normal(gap - tie), normal_between(np.abs(gap), tie), normal(-gap - tie)
+
+
+def _tie(params: TrueSkill) -> float:
+    """Largest difference of the performances of two who tie."""
+    return margin(params) * (2.0 if params.model == "place" else 1.0)
 
 
 def performance_law(params: TrueSkill, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
@@ -338,6 +351,6 @@ SYSTEM = System(
     name="trueskill", performs=False, params=TrueSkill, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=rate_teams, team_laws=add_members,
-    win_probability=win_probability, performance_law=performance_law, advantages=True, margins="games",
-    ignores=("perf_ceiling",),
+    win_probability=win_probability, three_way=three_way, performance_law=performance_law, advantages=True,
+    margins="games", ignores=("perf_ceiling",),
 )  # fmt: skip

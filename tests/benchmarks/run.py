@@ -39,6 +39,7 @@ ROWS = {  # module and function; a row imports its module alone, so that commits
     "contests": "contests.contests",
     "games": "games.games",
     "margins": "games.margins",
+    "chances": "chances.chances",
     "teams": "teams.teams",
     "tennis": "against_peer.tennis",
     "tennis-lake": "with_lake.tennis_lake",

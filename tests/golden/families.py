@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from golden import (
     answers_bar,
+    answers_chances,
     answers_codeforces,
     answers_elo,
     answers_elo_mmr,
@@ -77,6 +78,8 @@ FAMILIES = {
         name: Family(answers_codeforces.package, answers_codeforces.twin, inner)
         for name, inner in answers_codeforces.INNER.items()
     },
+    "chances": Family(answers_chances.chances, answers_chances.chances_twin),
+    "chances_fit": Family(answers_chances.fits, answers_chances.fits_twin),
     "elo": Family(answers_elo.package, answers_elo.twin),
     **{
         name: Family(answers_elo_srm.package, answers_elo_srm.twin, answers_elo_srm.INNER)
