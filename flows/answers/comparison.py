@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
-from .index_rows import IndexRows
+from .contests import HistoryRows
+
+if TYPE_CHECKING:  # imports kernels
+    from ..frames.prediction import Prediction
 
 _Places = tuple[int, dict[str, int]]  # number of a round, and the places of players
 _Teams = dict[str, str]  # the team of each player
 
 
-def compare(tables: IndexRows, players: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The rounds with at least two of the players, and the wins, losses, draws and ``chance`` of each pair.
+def compare(rows: HistoryRows, players: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The rounds with at least two of the players, and of each pair the wins, losses, draws, ``chance`` and, with an
+    uncertainty of skills, ``difference, deviation`` and ``skill_chance`` of :meth:`.Prediction.pairs`.
 
     Members of one team share its place: such a round is neither a win nor a loss nor a draw of theirs. A round of teams
     has ``teams``, the name of each player's team. Of periods of games, the games of two of the players are the rounds.
@@ -27,11 +29,11 @@ def compare(tables: IndexRows, players: Sequence[dict[str, Any]]) -> dict[str, A
 
     ``players``: rows of the leaderboard.
 
-    The chance is as by ``ranklake predict``, but from the published mean, sigma, rounds and last contest alone: for a
-    published version it never changes. Other state, such as the volatility of ``glicko2``, is that of a newcomer.
+    The chance is as by ``ranklake predict``, but from the mean, sigma, rounds and last contest of the leaderboard: for
+    a published version it never changes. Other state, such as the volatility of ``glicko2``, is that of a newcomer.
     """
-    common, teams = _games(tables, players) if tables.manifest.games else _rounds(tables, players)
-    facts = tables.contests_table.select(["contest_id", "name", "time_seconds", "n_players"])
+    common, teams = _common(rows, players)
+    facts = rows.contests_table.select(["contest_id", "name", "time_seconds", "n_players"])
     contests = [
         {"round_index": index, **facts.slice(index, 1).to_pylist()[0], "places": found}
         | ({"teams": teams[index]} if index in teams else {})
@@ -41,34 +43,33 @@ def compare(tables: IndexRows, players: Sequence[dict[str, Any]]) -> dict[str, A
     rounds = [(found, teams.get(index, {})) for index, found in common]
     pairs = [_score(one, other, rounds) for one, other in combinations(handles, 2)]
     if pairs:
-        beats, both = _chances(tables, players), combinations(range(len(players)), 2)
-        pairs = [pair | {"chance": float(beats[i, j])} for pair, (i, j) in zip(pairs, both, strict=True)]
+        one, other = np.triu_indices(len(players), 1)
+        columns = _prediction(rows, players).pair_columns(one, other)
+        numbers = zip(*(values.tolist() for values in columns.values()), strict=True)
+        pairs = [pair | dict(zip(columns, of, strict=True)) for pair, of in zip(pairs, numbers, strict=True)]
     return {"players": list(players), "pairs": pairs, "contests": contests}
 
 
-def _rounds(tables: IndexRows, players: Sequence[dict[str, Any]]) -> tuple[list[_Places], dict[int, _Teams]]:
-    """The common rounds, each with the places of the players in it; and the teams of the players, by round."""
+def _common(rows: HistoryRows, players: Sequence[dict[str, Any]]) -> tuple[list[_Places], dict[int, _Teams]]:
+    """The common rounds, or games, each with the places of the players in it; the teams of the players, by round."""
+    handles = {player["player"]: player["handle"] for player in players}
     places: dict[int, dict[str, int]] = {}
     teams: dict[int, _Teams] = {}
-    for player in players:
-        columns = tables.rows_of(player["player"]).select(["round_index", "lo", "team"]).to_pydict()
-        for index, lo, team in zip(*columns.values(), strict=True):
-            places.setdefault(index, {})[player["handle"]] = lo + 1
-            if team is not None:
-                teams.setdefault(index, {})[player["handle"]] = team
-    return [(index, found) for index, found in sorted(places.items()) if len(found) > 1], teams
-
-
-def _games(tables: IndexRows, players: Sequence[dict[str, Any]]) -> tuple[list[_Places], dict[int, _Teams]]:
-    """The games of two of the players in order of periods, as :func:`_rounds`; there are no teams."""
-    handles, games = {player["player"]: player["handle"] for player in players}, []
+    games: list[_Places] = []
     for player, handle in handles.items():
-        opponents = tables.opponents_of(player)
-        rows = np.flatnonzero(np.isin(opponents, [other for other in handles if other > player]))  # each game once
-        columns = tables.rows_of(player).select(["round_index", "lo", "hi"]).take(pa.array(rows)).to_pydict()
-        for other, index, lo, hi in zip(opponents[rows].tolist(), *columns.values(), strict=True):
-            games.append((index, {handle: lo + 1, handles[other]: 1 if lo < hi else 2 - lo}))
-    return sorted(games, key=itemgetter(0)), {}
+        history = rows.history_rows([player])
+        if "opponent" in history.column_names:
+            columns = (history.column(name).to_pylist() for name in ("round_index", "lo", "hi", "opponent"))
+            for index, lo, hi, other in zip(*columns, strict=True):
+                if other > player and other in handles:  # each game once
+                    games.append((index, {handle: lo + 1, handles[other]: 1 if lo < hi else 2 - lo}))
+            continue
+        for index, lo, team in zip(*history.select(["round_index", "lo", "team"]).to_pydict().values(), strict=True):
+            places.setdefault(index, {})[handle] = lo + 1
+            if team is not None:
+                teams.setdefault(index, {})[handle] = team
+    common = [(index, found) for index, found in sorted(places.items()) if len(found) > 1]
+    return sorted(games, key=itemgetter(0)) or common, teams
 
 
 def _score(one: str, other: str, rounds: Sequence[tuple[dict[str, int], dict[str, str]]]) -> dict[str, Any]:
@@ -86,11 +87,11 @@ def _score(one: str, other: str, rounds: Sequence[tuple[dict[str, int], dict[str
     }
 
 
-def _chances(tables: IndexRows, players: Sequence[dict[str, Any]]) -> npt.NDArray[np.float64]:
-    """The chance of each player (row) to finish before each other one (column); imports kernels."""
+def _prediction(rows: HistoryRows, players: Sequence[dict[str, Any]]) -> Prediction:
+    """A round of the players at the time of the last one; imports kernels."""
     from ..frames.prediction import Prediction
 
-    display = tables.display
+    display = rows.display
     system, params = display.system, display.params
     mu, sigma = (np.array([player[name] for player in players], np.float64) for name in ("mu", "sigma"))
     columns = system.newcomers(params, len(players)).columns()
@@ -98,5 +99,6 @@ def _chances(tables: IndexRows, players: Sequence[dict[str, Any]]) -> npt.NDArra
     columns["n_rounds"] = np.array([player["n_rounds"] for player in players], np.int32)
     columns["last_time"] = np.array([player["last_time_seconds"] for player in players], np.int64)
     handles = [player["handle"] for player in players]
-    time_seconds = tables.last_time_seconds or 0
-    return Prediction(display, handles, columns, time_seconds, tables.manifest.n_rounds).chances()
+    known = rows.contests_table.column("time_seconds").drop_null()
+    time_seconds = known[-1].as_py() if len(known) else 0
+    return Prediction(display, handles, columns, time_seconds, rows.contests_table.num_rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from ..publication.index_parts import integers
 from .index_rows import IndexRows
 from .leaderboard import Page
 
+if TYPE_CHECKING:  # imports kernels
+    from ..results.display import Display
+
 MOST_GAME_ROWS = 1_000  # of a page of a period of games
 _STANDINGS = (
     "place", "handle", "perf", "rating_before", "rating", "change", "mu", "sigma", "n_before", "team", "points", "rated"
@@ -25,6 +28,10 @@ _OF_CONTEST = ("contest_id", "name", "url", "time_seconds", "n_players")
 
 class HistoryRows(Protocol):
     """The rated rounds of one history, for the rounds of a player."""
+
+    @property
+    def display(self) -> Display:
+        """The display rating; imports kernels."""
 
     @property
     def contests_table(self) -> pa.Table:

@@ -28,6 +28,7 @@ from ..results.ranks import among
 from ..results.rated_rounds import RatedRounds
 from ..results.rating_format import RatingFormat
 from ..results.titles import TitlesChoice, titles_of
+from .comparison import compare
 from .contests import history
 from .index_rows import IndexRows
 from .leaderboard import first_end, leaderboard
@@ -142,16 +143,36 @@ class RatedRun:
 
         Raises ``LakeError`` as :meth:`player`.
         """
-        board, rows, players = self.leaderboard(), [], []
+        board = self.leaderboard()
+        rows = self._rows_in(board, handles)
+        return team_of(board, rows, self._note_about(board, rows))
+
+    def compare(self, handles: Sequence[str]) -> dict[str, Any]:
+        """Rated players with their common rounds and what is known of each pair, as :meth:`.PublishedRun.compare`.
+
+        Raises ``LakeError`` as :meth:`player`.
+        """
+        board = self.leaderboard()
+        rows = list(dict.fromkeys(self._rows_in(board, handles)))
+        players = board.take(pa.array(rows)).to_pylist()
+        found = compare(self._whole_index() or self._rounds(), players)
+        return found | {"note": self._note_about(board, rows)}
+
+    def _rows_in(self, board: pa.Table, handles: Sequence[str]) -> list[int]:
+        """The row of each player in the leaderboard; raises as :meth:`player`."""
         rated = {handle: row for row, handle in enumerate(board.column("handle").to_pylist())}
+        rows = []
         for handle in handles:
-            known = candidate_names(self.dataset, handle)
-            name = next((name for name in known if name in rated), None)
+            name = next((name for name in candidate_names(self.dataset, handle) if name in rated), None)
             if name is None:
                 raise self._unrated(handle)
             rows.append(rated[name])
-            players.append(known[name])
-        return team_of(board, rows, self.component_note(players, handles))
+        return rows
+
+    def _note_about(self, board: pa.Table, rows: Sequence[int]) -> str:
+        """A line if some players, given by rows of the leaderboard, are of different components; else empty."""
+        chosen = board.select(["player", "handle"]).take(pa.array(rows, pa.int64()))
+        return self.component_note(*chosen.to_pydict().values())
 
     def component_sizes(self, at: int | None = None, most_rows: int | None = None) -> tuple[int, ...]:
         """Number of players of each component, largest first.

@@ -36,6 +36,7 @@ SECTIONS = {
     "Show and publish": {
         "leaderboard": (".commands.results:leaderboard", "Show the players of a run, best first."),
         "player": (".commands.results:player", "Show every rated round of one player."),
+        "compare": (".commands.compare:compare", "Compare players: common rounds, chances, differences."),
         "explain": (".commands.results:explain", "Explain the change of a player's rating in a contest."),
         "predict": (".commands.predict:predict", "Predict the result of a future round."),
         "teamrate": (".commands.predict:teamrate", "Show the rating of a team of players."),
@@ -95,10 +96,14 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and (name := self._renamed.get(args[0])) is not None:
+        if args and (name := self._renamed.get(args[0])) is not None and not self._is_command(args):
             print_line(f"{args[0]} is called {name} now; the next release has the new name alone", err=True)
             args = [name, *args[1:]]
         return super().resolve_command(ctx, args)
+
+    def _is_command(self, args: list[str]) -> bool:
+        """Whether an old name means the command that has it now: a comparison of players names its run."""
+        return args[0] in self._places and any(arg.startswith(("--run", "--help", "-h")) for arg in args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under their headings, in aligned columns, without importing them."""

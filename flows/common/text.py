@@ -105,6 +105,11 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+def percent(chance: float) -> str:
+    """A chance in percent; values near 0 and 1 are not rounded to 0 % and 100 %."""
+    return "> 99.9 %" if chance > 0.999 else "< 0.1 %" if chance < 0.001 else f"{chance:.1%}".replace("%", " %")
+
+
 def listed(names: Sequence[str]) -> str:
     """Names as a list in a sentence: a, b and c."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

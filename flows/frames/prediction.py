@@ -23,6 +23,7 @@ from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 
 from ..common.arguments import check_names, checked
+from ..common.configuration.settings import check_uncertainty
 from ..common.skipping import count_ignored, ignored_lines
 from ..common.text import count, described
 from ..compilation.compile import announce_compilation, compile_kernels
@@ -31,6 +32,7 @@ from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns
 from ..execution.rounds import check_teams, rate_rounds
 from ..execution.team_laws import team_laws, team_prior
+from ..results.differences import SkillDifference, skill_difference
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
 from ..results.titles import NONE
@@ -185,6 +187,35 @@ class Prediction:
         """The chance that ``player`` finishes before ``opponent``; a tie counts half."""
         i, j = self._find(player), self._find(opponent)
         return float(self._beats(slice(i, i + 1), slice(j, j + 1))[0, 0]) if i != j else 0.5
+
+    def difference(self, player: Any, opponent: Any) -> SkillDifference:
+        """The skill of ``player`` minus that of ``opponent``: ``difference, deviation`` and ``skill_chance``.
+
+        ``skill_chance`` is the chance that the skill of ``player`` is the higher one, not that to win the next round.
+        Raises ValueError: the system has no uncertainty of skills.
+        """
+        check_uncertainty(self._display.system, "a difference of skills")
+        i, j = self._find(player), self._find(opponent)
+        return SkillDifference(*(float(of_pair[0]) for of_pair in self._differences(np.array([i]), np.array([j]))))
+
+    def pairs(self) -> pd.DataFrame:
+        """Every ordered pair of entrants: ``player, against, chance``; with an uncertainty of skills also the numbers
+        of :meth:`difference`.
+        """
+        one, other = np.nonzero(~np.eye(len(self), dtype=bool))
+        names = pd.Index(self.players)
+        return pd.DataFrame({"player": names[one], "against": names[other], **self.pair_columns(one, other)})
+
+    def pair_columns(self, one: Longs, other: Longs) -> dict[str, Floats]:
+        """The numbers of some pairs of entrants, given their rows; see :meth:`pairs`."""
+        columns = {"chance": self.chances()[one, other]}
+        if self._display.system.uncertainty:
+            columns |= self._differences(one, other)._asdict()
+        return columns
+
+    def _differences(self, one: Longs, other: Longs) -> SkillDifference:
+        mu, sigma = self.mu, self.sigma
+        return skill_difference(self._display.system, mu[one], sigma[one], mu[other], sigma[other])
 
     def chances(self) -> Floats:
         """The chance of each entrant (row) to finish before each entrant (column); 1/2 on the diagonal."""

@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Any
 
 from ..common.extras import need
-from ..common.text import visible
+from ..common.text import percent, visible
 from ..results.rating_format import RatingFormat
 from .colours import title_class
 from .graph import history_graph
@@ -69,6 +69,7 @@ class Templates:
             loader=jinja2.FunctionLoader(_template),
         )
         self._environment.filters |= {"day": day, "count": _count, "short": short, "share": _share, "chance": chance}
+        self._environment.filters["percent"] = percent
         self._environment.filters["verbatim"] = self._markup.escape
         self._environment.globals |= {"POLICY": POLICY}
 

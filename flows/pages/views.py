@@ -99,7 +99,9 @@ def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
     """Several players and their pairs; raises as :meth:`PublishedRun.player`."""
     found: dict[str, Any] = run.compare(handles) if handles else {"players": [], "pairs": [], "note": ""}
     history = _history(run, {one["handle"]: _rounds(run, one["handle"]) for one in found["players"]})
-    return {"players": found["players"], "pairs": found["pairs"], "apart": found["note"], "history": history}
+    skills = any("difference" in pair for pair in found["pairs"])
+    shown = {"players": found["players"], "pairs": found["pairs"], "apart": found["note"]}
+    return shown | {"skills": skills, "history": history}
 
 
 def contests(run: PublishedRun, links: ServerLinks) -> dict[str, Any]:

@@ -188,6 +188,36 @@ class PlayerRatings(Generic[FrameT]):
         )  # fmt: skip
 
     @checked
+    def compare(self, players: Sequence[Any]) -> FrameT:
+        """What is known of each pair of some players, at the time of the last round.
+
+        Parameters
+        ----------
+        players
+            Two or more rated players.
+
+        Returns
+        -------
+        frame
+            A row a pair: ``player, against`` and ``chance``, as of :func:`ranklake.predict`: to finish before the other
+            one, a tie counts half. If the system has an uncertainty of skills, also the ``difference`` of the skills,
+            its standard ``deviation``, and ``skill_chance``: that the skill of ``player`` is the higher one, which is
+            not the chance to win the next round. Of the kind of the results.
+
+        Raises
+        ------
+        ValueError
+            Fewer than two players, a player twice, or one without a rating.
+        """
+        for player in players:
+            self._check_player(player)
+        pairs = self.predict(list(players)).pairs()
+        order = {player: number for number, player in enumerate(players)}
+        first = pairs["player"].map(order) < pairs["against"].map(order)
+        compared: FrameT = as_kind(pairs[first].reset_index(drop=True), self._kind)
+        return compared
+
+    @checked
     def preview(
         self,
         standings: Any,

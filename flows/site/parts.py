@@ -225,13 +225,18 @@ class SiteParts:
         lists = [self._named(f"data/players-{i:02}", rows) for i, rows in enumerate(search_lists(handles, ratings))]
         return {"search": self._named("data/search", index), "players_by_rating": lists}
 
+    @property
+    def uncertainty(self) -> float:
+        """Standard deviation of a skill, divided by sigma; 0 for a system without an uncertainty."""
+        return self._content.display.system.uncertainty
+
     def shells(self) -> dict[str, str]:
         """Pages that a script fills; they belong to no version, so that their addresses stay."""
         timeless, links = self._facts(), [SiteLinks(page, "", self._assets) for page in SHELLS]
-        render = self._templates.render
+        render, of_pairs = self._templates.render, {"pairs": [], "apart": "", "skills": self.uncertainty > 0}
         return {
             SHELLS[0]: render("player", timeless, links[0], player=None, rounds=[]),
-            SHELLS[1]: render("compare", timeless, links[1], players=[], pairs=[], apart=""),
+            SHELLS[1]: render("compare", timeless, links[1], players=[], **of_pairs),
             SHELLS[2]: render("contest", timeless, links[2], contest=None),
         }
 

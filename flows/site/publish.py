@@ -104,6 +104,7 @@ def _write(
         "system": content.system,
         "dataset": content.dataset,
         "decimals": content.format.decimals,
+        "uncertainty": parts.uncertainty,
         "titles": views.ladder(content.format.titles),
         "players": parts.board.num_rows,
         "rounds": content.n_rounds,

@@ -127,29 +127,34 @@ def teamrate(handles: tuple[str, ...], chosen: ChosenRun, form: str) -> None:
 
 
 def _print_entrants(prediction: Prediction, form: Form) -> None:
+    import numpy as np
     import pyarrow as pa
 
     if form.name == "table":
         from ..terminal.show import entrants_table
 
         print_table(entrants_table(prediction, _MATRIX))
+        if len(prediction) == 2:
+            from ..terminal.show_pairs import pair_lines
+
+            for line in pair_lines(prediction):
+                print_line(line)
     else:
-        rows = prediction.table().reset_index(names="handle").sort_values("expected_place", kind="stable")
+        rows = prediction.table().reset_index(names="handle")
+        if len(prediction) == 2:
+            rows = rows.assign(**prediction.pair_columns(np.array([0, 1]), np.array([1, 0])))
+        rows = rows.sort_values("expected_place", kind="stable")
         write_rows(pa.Table.from_pandas(rows, preserve_index=False), form)
 
 
 def _print_pairs(prediction: Prediction, form: Form) -> None:
-    import numpy as np
     import pyarrow as pa
 
-    n, handles = len(prediction), pa.array(prediction.players)
-    one, other = np.nonzero(~np.eye(n, dtype=bool))
-    chance = prediction.chances()[one, other]
-    rows = pa.table({"handle": handles.take(pa.array(one)), "against": handles.take(pa.array(other)), "chance": chance})
+    rows = pa.Table.from_pandas(prediction.pairs().rename(columns={"player": "handle"}), preserve_index=False)
     if form.name == "table":
-        from ..terminal.show import pairs_table
+        from ..terminal.show_pairs import pairs_table
 
-        print_table(pairs_table(rows))
+        print_table(pairs_table(rows, prediction.format))
     else:
         write_rows(rows, form)
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ranklake.storage import Entry
 
-from ...common.text import byte_size, cell, count
+from ...common.text import byte_size, cell, count, percent
 from ...common.times import utc
 from ...maintenance.status import DatasetStatus, LakeStatus, RunStatus
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
@@ -146,14 +146,6 @@ def entrants_table(prediction: Prediction, matrix: int) -> Table:
     return table
 
 
-def pairs_table(rows: pa.Table) -> Table:
-    """Chances of pairs."""
-    table = new_table({"handle": NAME, "before": NAME, "chance": NUMBER})
-    for row in rows.to_pylist():
-        table.add_row(Text(cell(row["handle"])), Text(cell(row["against"])), percent(row["chance"]))
-    return table
-
-
 def outcomes_table(handle: str, rows: pd.DataFrame, n_players: int, form: RatingFormat) -> Table:
     """A player's rating after each place."""
     columns = dict.fromkeys(("place", "rating", "change", "mu", "sigma"), NUMBER)
@@ -233,11 +225,6 @@ def _with_writer(what: DatasetStatus | RunStatus) -> Text:
 
 def _number(count: int | None) -> str:
     return "" if count is None else f"{count:,}"
-
-
-def percent(chance: float) -> str:
-    """A chance in percent; values near 0 and 1 are not rounded to 0 % and 100 %."""
-    return "> 99.9 %" if chance > 0.999 else "< 0.1 %" if chance < 0.001 else f"{chance:.1%}".replace("%", " %")
 
 
 def _day(time_seconds: int | None) -> str:

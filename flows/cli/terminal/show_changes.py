@@ -11,10 +11,9 @@ from rich.text import Text
 
 from ...answers.diff import Migration
 from ...answers.explanations.explanation import Explanation
-from ...common.text import cell, count
+from ...common.text import cell, count, percent
 from ...preview.preview import Preview
 from ...results.rating_format import RatingFormat
-from .show import percent
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
 

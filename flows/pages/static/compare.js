@@ -19,6 +19,23 @@ function meet(one, other) {
   return met;
 }
 
+/** The chance that a standard normal number is at most x, to 1e-7. */
+function normal(x) {
+  const [z, t] = [Math.abs(x) / Math.SQRT2, 1 / (1 + (0.3275911 * Math.abs(x)) / Math.SQRT2)];
+  const tail = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))) * Math.exp(-z * z) / 2;
+  return x > 0 ? 1 - tail : tail;
+}
+
+/** The difference of two skills with its standard deviation, and the chance that the first one is the higher, as cells. */
+function skills(site, show, one, other) {
+  if (!site.uncertainty) return [];
+  const [mu, of] = [other.mu.at(-1), one.mu.at(-1)];
+  const deviation = site.uncertainty * Math.hypot(one.sigma.at(-1), other.sigma.at(-1));
+  const chance = normal((of - mu) / deviation);
+  const shown = chance > 0.999 ? "> 99.9 %" : chance < 0.001 ? "< 0.1 %" : `${(100 * chance).toFixed(1)} %`;
+  return [element("td", {}, `${show.change(mu, of)} ± ${show.number(deviation)}`), element("td", {}, shown)];
+}
+
 function fill(site, players) {
   const show = format(site);
   document.querySelector("[data-players] tbody").replaceChildren(...players.map((one, p) => element("tr", {},
@@ -30,10 +47,11 @@ function fill(site, players) {
   const pairs = players.flatMap((one, p) => players.slice(p + 1).map((other) => [one, other, meet(one, other)]));
   document.querySelector("[data-pairs] tbody").replaceChildren(...pairs.map(([one, other, met]) => element("tr", {},
     element("td", {}, element("span", { class: "pair" }, visible(one.handle)), " and ", element("span", { class: "pair" }, visible(other.handle))),
-    element("td", {}, String(met.rounds)),
-    element("td", {}, `${met.first} : ${met.second}`, ...(met.ties ? [element("small", {}, ` (${met.ties} tied)`)] : [])))));
+    element("td", { class: "wide" }, String(met.rounds)),
+    element("td", {}, `${met.first} : ${met.second}`, ...(met.ties ? [element("small", {}, ` (${met.ties} tied)`)] : [])),
+    ...skills(site, show, one, other))));
   document.querySelector("[data-players]").hidden = false;
-  document.querySelector("[data-pairs]").hidden = pairs.length === 0;
+  for (const part of document.querySelectorAll("[data-pairs], [data-skills]")) part.hidden = pairs.length === 0;
 }
 
 start(figure, notice, async (text) => {

@@ -86,7 +86,10 @@ def test_renamed__commands_keep_their_old_names_with_a_notice(invoke: Command) -
     old, new = invoke("search", "--help"), invoke("tune", "--help")
     assert (old.code, old.err) == (0, "search is called tune now; the next release has the new name alone\n")
     assert (old.out, new.err) == (new.out, "")
-    assert invoke("compare", "--help").out == invoke("diff", "--help").out
+    of_runs = invoke("compare", "one", "one", "--lake", "nowhere")
+    assert of_runs.err.startswith("compare is called diff now; the next release has the new name alone\n")
+    assert "two different runs are compared, got one twice" in of_runs.err
+    assert "HANDLE HANDLE..." in invoke("compare", "--help").out  # the name of another command now
     assert "search" not in cli.commands
 
 

@@ -91,7 +91,8 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
              "last_time_seconds": [0]}  # fmt: skip
     rows = {"place": [1, 2], "handle": [name, "b"], "perf": [None, 1500], "rating": [1500, 1400], "change": [None, -9]}
     about = {"contest_id": name, "name": name, "url": name, "time_seconds": None, "n_players": 2, "n_rows": 2}
-    pair = {"handle": name, "against": name, "wins": 1, "losses": 0, "draws": 1, "chance": 0.5}
+    pair = {"handle": name, "against": name, "wins": 1, "losses": 0, "draws": 1, "chance": 0.5,
+            "difference": 9.0, "deviation": 90.0, "skill_chance": 0.54}  # fmt: skip
     bins = distribution(np.array([1400.0, 1500.0]))
     titles = [{"name": name, "minimum": None, "class": "t t0", "n": 2, "below": 0.0}]
     listed = {"name": name, "time_seconds": 0, "n_players": 2, "address": links.contest(name)}
@@ -123,7 +124,7 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "leaderboard": templates.render("leaderboard", run, links, **page),
         "groups": templates.render("groups", run, links, sections=[section]),
         "player": templates.render("player", run, links, **one),
-        "compare": templates.render("compare", run, links, **both),
+        "compare": templates.render("compare", run, links, **both, skills=True),
         "contests": templates.render("contests", run, links, contests=[listed]),
         "contest": templates.render("contest", run, links, contest=about, rows=rows, data=""),
         "contest of teams": templates.render("contest", run, links, contest=about, rows=rows | teams,
