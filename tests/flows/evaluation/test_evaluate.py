@@ -198,6 +198,7 @@ def test_evaluate_history__refuses_invalid_histories(lake: Lake, change: Any, sa
         evaluate_history(history.drop(columns="sigma_prior"), system="elo-mmr")
 
 
+@pytest.mark.quick("experienced-3", "top100-0")
 @pytest.mark.parametrize("first_round", [0, 3, 13])
 @pytest.mark.parametrize("filter", list(LEAST))
 def test_evaluate__follows_the_protocol_of_the_paper(lake: Lake, filter: str, first_round: int) -> None:
@@ -417,6 +418,7 @@ def test_interval__of_equal_weights_is_the_paired_t_interval() -> None:
     assert half_width(one, other, "spearman_rho") == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.quick("cross_entropy")
 @pytest.mark.parametrize("metric", ["pair_inversion", "cross_entropy", "kendall_tau_b"])
 def test_interval__agrees_with_a_bootstrap_over_rounds(metric: str) -> None:
     rng = np.random.default_rng(2)

@@ -51,6 +51,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     return lake
 
 
+@pytest.mark.quick("2-glicko2")
 @pytest.mark.parametrize("system", NAMES)
 @pytest.mark.parametrize("skipped", [0, 2])
 def test_scores__of_periods_are_sums_over_games(lake: Lake, system: str, skipped: int) -> None:
@@ -231,6 +232,7 @@ def advantaged(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     return lake
 
 
+@pytest.mark.quick("elo")
 @pytest.mark.parametrize("system", NAMES)
 def test_evaluate__predicts_games_better_with_their_advantage(advantaged: Lake, system: str) -> None:
     one, other = (evaluate(advantaged, f"{system}-{name}").to_json() for name in ("with", "without"))

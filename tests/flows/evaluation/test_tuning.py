@@ -83,6 +83,7 @@ class Counted:
         pass
 
 
+@pytest.mark.quick("elo-mmr")
 @pytest.mark.parametrize("system", ["elo-mmr", "elo", "topcoder"])
 def test_tune__scores_follow_the_protocol_of_the_paper(lake: Lake, system: str) -> None:
     """Training: the first contests, each scored before it is rated. Test: the other contests."""
@@ -107,7 +108,7 @@ def test_tune__ranks_by_the_metric_on_the_first_contests(lake: Lake) -> None:
         assert report.best[0].train[metric] != report.best[2].train[metric]
 
 
-@pytest.mark.quick("False-*")
+@pytest.mark.quick("True-bayes")
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
 @pytest.mark.parametrize("prune", [False, True])
 def test_tune__finds_the_largest_rank_information(tmp_path: Path, method: str, prune: bool) -> None:
@@ -129,6 +130,7 @@ def test_tune__finds_the_largest_rank_information(tmp_path: Path, method: str, p
     assert (again.n_new, again.best) == (0, report.best)
 
 
+@pytest.mark.quick("calibration_error")
 @pytest.mark.parametrize("metric", ["own_cross_entropy", "brier", "calibration_error", "rank_likelihood"])
 def test_tune__has_the_bits_of_evaluate(lake: Lake, metric: str) -> None:
     """Also where some rounds have no pair, and some trials were pruned."""
@@ -212,7 +214,7 @@ def test_tune__is_the_same_for_any_number_of_workers(lake: Lake, method: str, pr
     assert [one.settings for one in other.trials] != [one.settings for one in expected.trials[:5]]
 
 
-@pytest.mark.quick("0-*")
+@pytest.mark.quick("7-bayes")
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
 @pytest.mark.parametrize("last", [0, 1, 7, 13])
 def test_tune__resumed_after_an_interrupt_is_the_same(lake: Lake, method: str, last: int) -> None:
@@ -228,6 +230,7 @@ def test_tune__resumed_after_an_interrupt_is_the_same(lake: Lake, method: str, l
     assert files(folder / "s" / "trials") == files(folder / "whole" / "trials")
 
 
+@pytest.mark.quick("bayes")
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
 def test_tune__with_more_trials_continues(lake: Lake, method: str) -> None:
     space = ("weight_limit=0.05:0.8:log:5", "sig_limit=40:120:3")
@@ -252,7 +255,7 @@ def test_tune__once_complete_rates_nothing_and_writes_nothing(lake: Lake, monkey
 
 
 def test_tune__prunes_only_on_request(lake: Lake) -> None:
-    options = {"space": ("weight_limit=0.001:0.9:log:30",), "trials": 60, "method": "random", "train_share": 0.9}
+    options = {"space": ("weight_limit=0.001:0.9:log:30",), "trials": 40, "method": "random", "train_share": 0.9}
     patient = found_in(lake, **options)
     assert not any(trial.stopped for trial in patient.trials)
     pruned = found_in(lake, prune=True, name="pruned", **options)

@@ -101,6 +101,7 @@ def test_curves__of_bonus_and_growth_have_minima_inside_their_grids(name: str) -
     assert error < min(found[0][1], found[-1][1])
 
 
+@pytest.mark.quick("Elo2")
 @pytest.mark.parametrize("preset", ["initial", "W", "Elo2"])
 def test_trials__have_the_errors_that_evaluate_has(preset: str) -> None:
     rounds, handles = to_rounds(synthetic(60, spice=False))
