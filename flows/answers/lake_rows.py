@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ranklake.rating_kernels.smoothing.dates import Path
+from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import ROUNDS
 
@@ -19,7 +22,9 @@ from ..results.rated_rounds import LeaderboardBuilder, RatedRounds
 from ..results.smoothed import RunSmoothing
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import TitlesChoice
+from .dates import SmoothedPlayer
 
+_PATH = ("smooth_mu", "smooth_sigma", "log_gain", "round_index")
 _OPPONENT, _POINTS = pa.field("opponent", pa.int32()), pa.field("points", pa.float64())
 
 
@@ -69,6 +74,39 @@ class LakeRows(RatedRounds):
             return None
         skills = smoothing.read()
         return skills.filter(pc.equal(skills.column("player"), player)).select(["smooth_mu", "smooth_sigma"])
+
+    def smoothed_player(self, players: Sequence[int]) -> tuple[int, SmoothedPlayer] | None:
+        """The first of some players who has smoothed rounds, and these; None if nobody has any.
+
+        Raises ``LakeError``, which names the remedy, without a current smoothing with gains.
+        """
+        smoothing = RunSmoothing(self.run, self.chain)
+        rows, params = smoothing.read_with_gains(), Smoothing(**smoothing.params)
+        number = rows.column("player").to_numpy()
+        for player in players:
+            at = np.flatnonzero(number == player)
+            if len(at):
+                found = rows.take(pa.array(at))
+                mean, sigma, log_gain, index = (found.column(name).to_numpy() for name in _PATH)
+                sizes = self.contests_table.column("n_players").fill_null(2).to_numpy()
+                path = Path(mean, np.square(sigma), log_gain)
+                return player, SmoothedPlayer(path, self._ends_of(player, index), sizes[index], params)
+        return None
+
+    def _ends_of(self, player: int, index: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+        """The end of each row of a player, given the rounds; of games, their own times."""
+        if not self.of_games:
+            return self.ends[index]
+        known = self.dataset.contests.column("contest_id").combine_chunks()
+        ids = pa.array(self.chain.contest_ids, pa.string()).take(pa.array(np.unique(index)))
+        places = set(pc.index_in(ids, value_set=known).to_pylist())
+        times = [
+            part.games.time_seconds[np.flatnonzero(part.player[a:b] == player) // 2 + a // 2]
+            for part in self.dataset.standings(min(places), max(places) + 1)
+            for place, (a, b) in enumerate(pairwise(part.offsets.tolist()), part.first_contest)
+            if part.games is not None and place in places
+        ]
+        return np.concatenate(times)
 
     def _rows_of(self, table: pa.Table, players: pa.Int32Array) -> pa.Table:
         """The rows of some players with their points, and the player of the row beside each: of games, the opponent."""

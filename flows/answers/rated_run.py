@@ -34,6 +34,7 @@ from .index_rows import IndexRows
 from .leaderboard import first_end, leaderboard
 
 if TYPE_CHECKING:  # imports kernels
+    from .dates import DatesDifference
     from .lake_rows import LakeRows
 
 _HISTORY = [*ROUNDS.names, "name", "time_seconds", "n_players", "rating", "team", "points", "opponent"]
@@ -137,6 +138,20 @@ class RatedRun:
             for column in skills.column_names:
                 table = table.append_column(column, skills.column(column))
         return PlayerHistory(name, table, alias_note(self.dataset, handle, name), self.format)
+
+    def between(self, handle: str, start: int, end: int) -> DatesDifference:
+        """The difference of a player's skill between two dates; see :func:`.dates.difference_between`.
+
+        Raises ``LakeError`` as :meth:`player`, and without a current smoothing.
+        """
+        from .dates import difference_between
+
+        players = candidate_names(self.dataset, handle)
+        found = self._rounds().smoothed_player(list(players.values()))
+        if found is None:
+            raise self._unrated(handle)
+        name = next(name for name, player in players.items() if player == found[0])
+        return difference_between(name, found[1], start, end)
 
     def team_rating(self, handles: Sequence[str]) -> dict[str, Any]:
         """The ``rating`` of a team, the ``handle`` and ``rating`` of its ``players``, and a ``note`` if they never met.

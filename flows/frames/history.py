@@ -38,7 +38,7 @@ from .periods import PeriodName
 from .rating import open_given_engine, rate_results
 from .results import NO_TIMES, Reading, Results, named_columns
 
-_NUMBERS = ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")
+_NUMBERS = ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma", "log_gain")
 
 
 @overload
@@ -224,7 +224,7 @@ def smooth_history(
     -------
     pd.DataFrame
         One row per participation in order of time: ``round_index, contest, player, lo, hi, perf, smooth_mu,
-        smooth_sigma, cavity_mu, cavity_sigma``, ``contest`` and ``player`` as given. ``smooth_mu`` and
+        smooth_sigma, cavity_mu, cavity_sigma, log_gain``, ``contest`` and ``player`` as given. ``smooth_mu`` and
         ``smooth_sigma`` are the mean and standard deviation of the skill at this contest, given all contests, and the
         cavity's the same without this contest. ``perf`` is the performance against the cavities of the others.
         With a column of teams also ``team``. ``attrs`` has ``sweeps``, ``skipped``, ``reasons``, ``left_out`` and

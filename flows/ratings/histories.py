@@ -11,10 +11,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from ranklake.rating_kernels.smoothing.dates import Path
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.datasets.tables.teams import Teams
 
+from ..answers.dates import DatesDifference, SmoothedPlayer
+from ..answers.rated_run import RatedRun
 from ..common.configuration.settings import check_times
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.history import smooth_results
@@ -98,8 +101,8 @@ def smoothed_history(
     settings: Mapping[str, Any],
     engine: Any,
     workers: int | None,
-) -> pd.DataFrame:
-    """Every rated participation, smoothed, except contests of one participant.
+) -> tuple[pd.DataFrame, Smoothing]:
+    """Every rated participation, smoothed, except contests of one participant; and the hyperparameters.
 
     ``reading``: how the results of the history were read.
     ``beliefs``: after the history. Sums are over players in their order, so that the bits are those of the whole
@@ -124,7 +127,17 @@ def smoothed_history(
     of_teams = {"team": rows["team"]} if present["team"] else {}
     frame = rows[_SMOOTHED].assign(**smoothed.numbers(), **of_teams)
     frame.attrs = {"sweeps": smoothed.smoother.sweeps}
-    return frame
+    return frame, params
+
+
+def smoothed_player(smoothed: pd.DataFrame, params: Smoothing, history: pd.DataFrame, player: Any) -> SmoothedPlayer:
+    """The smoothed rounds of a player, from what :func:`smoothed_history` returned about a history."""
+    rows, rated = smoothed[smoothed["player"] == player], history[history["player"] == player]
+    rounds = rows["round_index"]
+    sizes = smoothed[smoothed["round_index"].isin(rounds)].groupby("round_index")["hi"].max() + 1  # places of teams
+    time = rated.loc[rated["round_index"].isin(rounds), "time_seconds"].to_numpy()
+    path = Path(*(rows[name].to_numpy() for name in ("smooth_mu", "smooth_sigma", "log_gain")))
+    return SmoothedPlayer(path._replace(variance=path.variance**2), time, sizes[rounds].to_numpy(), params)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +165,10 @@ class RunHistory:
         others = [name for name in table.column_names if name not in (*_FIRST, *last)]
         history: pd.DataFrame = table.select([*_FIRST, *others, *last]).to_pandas()
         return history if teams is None else history.assign(share=teams.share)
+
+    def between(self, player: str, start: int, end: int) -> DatesDifference:
+        """The difference of a player's skill between two dates, by the smoothing of the run."""
+        return RatedRun(Lake.open(self.lake), self.run).between(player, start, end)
 
     def components(self) -> Components:
         """Who met whom in the run."""

@@ -12,11 +12,14 @@ import numpy as np
 import pandas as pd
 
 from ranklake.rating_kernels.metrics.metrics import SCALE
+from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.storage import Lake, Run
 
+from ..answers.dates import DatesDifference, difference_between
 from ..common.arguments import checked
 from ..common.configuration.settings import SystemName, params_to_json
 from ..common.text import count
+from ..common.times import parse_time
 from ..evaluation.frames import evaluate_history
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs
 from ..frames.kinds import as_kind, open_frame, to_pandas
@@ -33,7 +36,7 @@ from ..sources.options import Duplicates
 from . import stored
 from .boards import players_of
 from .growing import GrowingBeliefs, GrowingHistory
-from .histories import RunHistory, history_of, run_beliefs, scored_columns, shown_by, smoothed_history
+from .histories import RunHistory, history_of, run_beliefs, scored_columns, shown_by, smoothed_history, smoothed_player
 from .player_ratings import FrameT, PlayerRatings
 
 if TYPE_CHECKING:
@@ -77,6 +80,7 @@ class Ratings(PlayerRatings[FrameT]):
         self._reading, self._source = reading or Reading(), source
         self._history: Any = history
         self._growing: tuple[GrowingBeliefs, GrowingHistory] | None = None
+        self._smoothed: tuple[pd.DataFrame, Smoothing] | None = None
 
     @classmethod
     @checked
@@ -350,9 +354,45 @@ class Ratings(PlayerRatings[FrameT]):
         """
         self._warn_of_components()
         history = to_pandas(self.history)
-        frame = smoothed_history(history, self._reading, self._beliefs, hyperparameters, engine, workers)
-        smoothed: FrameT = as_kind(frame, self._kind)
+        self._smoothed = smoothed_history(history, self._reading, self._beliefs, hyperparameters, engine, workers)
+        smoothed: FrameT = as_kind(self._smoothed[0].copy(), self._kind)
         return smoothed
+
+    @checked
+    def between(self, player: Any, start: Any, end: Any) -> DatesDifference:
+        """The difference of a player's skill between two dates, given all contests.
+
+        It is of the last :meth:`smooth` of these ratings; of a run without one, of ``ranklake smooth``.
+
+        Parameters
+        ----------
+        start, end
+            Seconds, dates or datetimes, the earlier one first. A date is its first second, UTC.
+
+        Returns
+        -------
+        DatesDifference
+            ``difference`` and its standard ``deviation`` in rating points, the ``chance_higher`` that the skill was the
+            higher one at ``end``, and the skills ``start_mu`` and ``end_mu``.
+
+        Raises
+        ------
+        ValueError
+            There is no such player or no smoothing, a date is none, the dates are equal or exchanged, the player had no
+            contest until ``start``, or the contests have no times.
+        LakeError
+            The run has no smoothing of its current rounds.
+        """
+        self._check_player(player)
+        dates = parse_time(start, "start"), parse_time(end, "end")
+        if self._smoothed is None and self._source is not None:
+            return self._source.between(player, *dates)
+        if self._smoothed is None:
+            raise ValueError("the ratings are not smoothed: call smooth() first, as skills of two dates depend on it")
+        found = smoothed_player(*self._smoothed, to_pandas(self.history), player)
+        if not len(found.time_seconds):
+            raise ValueError(f"player {player!r} has no smoothed contest")
+        return difference_between(player, found, *dates)
 
     def plot_player(self, *players: Any) -> Figure:
         """The rating of one player over time with the performances, or of several players.

@@ -20,6 +20,7 @@ class RunSmoothing:
     """The stored smoothing of a run. It is current if it was made from all rounds that the run has now.
 
     ``exists``: whether there is a smoothing, current or not.
+    ``params``: its hyperparameters.
     ``digest``: digest of the current smoothing: of the rounds and its hyperparameters. None without a current one.
     Raises ``DamagedError``, ``FormatError`` if its manifest cannot be read.
     """
@@ -27,7 +28,7 @@ class RunSmoothing:
     def __init__(self, run: Run, chain: Chain) -> None:
         self._run, self._stored = run, StoredSmoothing(run.lake, run.name)
         self._manifest = self._stored.manifest("smoothed")
-        self.exists = self._manifest is not None
+        self.exists, self.params = self._manifest is not None, {} if self._manifest is None else self._manifest.params
         self.digest: str | None = None
         if self._manifest is not None and self._manifest.digest == smoothing_digest(chain, self._manifest.params):
             self.digest = self._manifest.digest
@@ -43,13 +44,20 @@ class RunSmoothing:
         Raises ``LakeError``, which names the remedy, without one; ``DamagedError``, ``MissingError`` for its file.
         """
         if self.digest is None or self._manifest is None:
-            problem = "is of earlier rounds" if self.exists else "does not exist"
-            name = self._run.name
-            raise LakeError(
-                f"run {name}: its smoothing {problem}; `ranklake smooth --run {name}` makes a current one",
-                path=smoothing_folder(name),
-            )
+            raise self._unusable("is of earlier rounds" if self.exists else "does not exist")
         return self._stored.read("smoothed", self._manifest)
+
+    def read_with_gains(self) -> pa.Table:
+        """As :meth:`read`; also raises ``LakeError`` for a smoothing of an earlier release, which has no gains."""
+        rows = self.read()
+        if rows.column("log_gain").null_count:
+            raise self._unusable("is of an earlier release, which did not record how the skills of a player depend")
+        return rows
+
+    def _unusable(self, problem: str) -> LakeError:
+        name = self._run.name
+        remedy = f"`ranklake smooth --run {name}` makes a current one"
+        return LakeError(f"run {name}: its smoothing {problem}; {remedy}", path=smoothing_folder(name))
 
 
 def smoothing_digest(chain: Chain, params: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ from ..execution.smoothing import Checkpoint, smooth_rounds
 from ..rating.config import RunConfig, check_dataset_times
 from ..rating.plan import Plan
 from ..results.rated_rounds import RatedRounds
-from ..results.smoothed import smoothing_digest
+from ..results.smoothed import SKILLS, smoothing_digest
 from .params import params_of
 
 OnSweep = Callable[[int, float, float], None]
@@ -116,7 +116,7 @@ def smooth_run(
             )
             raise ConvergenceError(f"run {run}{at}: {error.rule}") from error
         result = smoother.result()
-        for name in ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma"):
+        for name in ("perf", *SKILLS, "log_gain"):
             table = table.append_column(name, pa.array(getattr(result, name)))
         stored.commit("smoothed", table, *facts, smoother.sweeps)
         before = 0 if checkpoint is None else checkpoint[0]
@@ -139,12 +139,13 @@ def _check_current(rated: RatedRounds, config: RunConfig) -> None:
 
 
 def _readable(stored: StoredSmoothing, digest: str) -> tuple[int, int, int] | None:
-    """Sweeps, rounds and rows of the stored result if it is of these rounds and readable; else None."""
+    """Sweeps, rounds and rows of the stored result if it is of these rounds, whole and readable; else None."""
     try:
         manifest = stored.manifest("smoothed")
         if manifest is None or manifest.digest != digest:
             return None
-        stored.read("smoothed", manifest)
+        if stored.read("smoothed", manifest).column("log_gain").null_count:
+            return None  # of a release without gains
         return manifest.sweeps, manifest.n_rounds, manifest.n_rows
     except (DamagedError, MissingError):
         return None

@@ -22,6 +22,7 @@ from ..core.system import ConvergenceError
 from ..inference.skewed import Law
 from .chain import ShownWeights, smooth_players
 from .common_level import CommonLevel
+from .dates import log_gains
 from .estimation import ESTIMATED, estimate
 from .evidence import Evidence
 from .mixing import Mixing
@@ -47,6 +48,7 @@ class Smoothed:
     ``perf`` (float64[n]): performance against the field's cavities, rating points.
     ``smooth_mu``, ``smooth_sigma`` (float64[n]): belief about the skill at the round, given all rounds.
     ``cavity_mu``, ``cavity_sigma`` (float64[n]): the same, given all rounds but this one.
+    ``log_gain`` (float64[n]): of the product of the gains of the player's earlier rounds; see :mod:`.dates`.
     """
 
     perf: Floats
@@ -54,6 +56,7 @@ class Smoothed:
     smooth_sigma: Floats
     cavity_mu: Floats
     cavity_sigma: Floats
+    log_gain: Floats
 
 
 class Smoother:
@@ -170,16 +173,22 @@ class Smoother:
         if self._removed is not self._cavity_variance:
             gain = self._cavity_variance / (self._cavity_variance + variance)
         if self._ranked:
-            variance += np.repeat(self._noise.hidden, np.diff(self.rounds.offsets)) * self._cavity_variance
+            hidden = np.repeat(self._noise.hidden, np.diff(self.rounds.offsets))
+            variance += hidden * self._cavity_variance
+            precision = (1.0 - hidden) / variance
+        else:
+            precision = 1.0 / variance
+        log_gain = np.empty(self.rounds.n_rows)
+        log_gains(*self._rows, precision, self._model, self._drift, self._variance, log_gain)
         variance *= gain
-        del gain
+        del gain, precision
         if self.params.skewed:
             self._update(smooth)
         start = self.params.mu_init
         smooth += start
         return Smoothed(
             self._perf + start, smooth, np.sqrt(variance, out=variance),
-            self._image + start, np.sqrt(self._cavity_variance),
+            self._image + start, np.sqrt(self._cavity_variance), log_gain,
         )  # fmt: skip
 
     def estimate(self, estimated: Container[str] = ESTIMATED) -> Smoothing:

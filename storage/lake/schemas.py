@@ -220,6 +220,12 @@ SMOOTHED = pa.schema(
         _field("smooth_sigma", pa.float64(), "its standard deviation", "rating points"),
         _field("cavity_mu", pa.float64(), "mean of the skill, given all rounds but this one", "rating points"),
         _field("cavity_sigma", pa.float64(), "its standard deviation", "rating points"),
+        _field(
+            "log_gain",
+            pa.float64(),
+            "logarithm of the product of the smoother's gains at the player's earlier rounds",
+            nullable=True,
+        ),
     ]
 )
 
@@ -249,6 +255,7 @@ OPTIONAL = {
     "standings": ("team", "share", "rated", "points"),
     "games": ("weight", "advantage", "points", "opponent_points", "precision", "kept"),
     "rounds": ("rated",),
+    "smoothed": ("log_gain",),
 }
 
 TABLES = {

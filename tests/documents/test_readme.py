@@ -156,9 +156,11 @@ def test_readme__reference_format_examples_are_contests(follow: Follow) -> None:
 def test_docs__a_smoothed_run_has_a_leaderboard_of_all_time(tmp_path: Path, follow: Follow) -> None:
     lake = lake_of(tmp_path / "lake", synthetic(30), "codeforces")
     rate_run(lake, dataset="codeforces", run="codeforces-elo-mmr")
-    smoothed, board = follow(commands("ranklake smooth") + commands("--all-time"))
+    progress = commands("--between").replace("tourist", "'player 3'")
+    smoothed, board, apart = follow(commands("ranklake smooth") + commands("--all-time") + progress)
     assert "participations smoothed in" in smoothed
     assert re.search(r"10 of \d+ players", board)
+    assert re.fullmatch(r"[+-]\d+ \+- \d+ points, chance of progress [\d.]+ %\n", apart)
 
 
 @pytest.mark.slow

@@ -93,6 +93,7 @@ FAMILIES = {
     "margins": Family(answers_margins.package, answers_margins.twin),
     "metrics": Family(answers_metrics.package, answers_metrics.twin),
     "places": Family(answers_places.package, answers_places.twin),
+    "smoothed_differences": Family(answers_smoothing.differences, answers_smoothing.differences_twin),
     "smoothing": Family(answers_smoothing.package, answers_smoothing.twin),
     "trueskill": Family(answers_trueskill.package, answers_trueskill.twin),
 }

@@ -44,6 +44,16 @@ def dense(
     return answer
 
 
+def joint(
+    sig0: float, perf: Sequence[float], beta: Sequence[float], added: Sequence[float], growth: Sequence[float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance of one player's skills, less the mean of newcomers; an infinite noise observes nothing."""
+    precision, pull = _chain(sig0, added, growth)
+    weight = np.array(beta) ** -2.0
+    covariance = np.linalg.inv(precision + np.diag(weight))
+    return covariance @ (pull + weight * np.array(perf)), covariance
+
+
 def _chain(sig0: float, added: Sequence[float], growth: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
     """Precision of a player's skills before any result, and precision times mean."""
     n = len(added)

@@ -98,11 +98,16 @@ def _without_rows(run: str, active: int | None, conditions: tuple[str, ...], att
 @click.command()
 @click.argument("handle")
 @run_option
+@click.option("--between", "dates", type=TIME, nargs=2, metavar="DATE DATE", help="Show the difference of the skill "
+              "between two dates instead, given all contests: `ranklake smooth` first.")  # fmt: skip
 @rows_format()
 @chosen_run()
-def player(handle: str, chosen: ChosenRun, form: Form) -> None:
+def player(handle: str, chosen: ChosenRun, dates: tuple[int, int] | None, form: Form) -> None:
     """Show every rated round of one player, in order; HANDLE may be an alias."""
     without_pandas()
+    if dates is not None:
+        _between(handle, chosen, dates, form)
+        return
     history = chosen.rated().player(handle)
     if history.note:
         print_line(history.note, err=True)
@@ -112,6 +117,26 @@ def player(handle: str, chosen: ChosenRun, form: Form) -> None:
         print_table(player_table(history))
     else:
         write_rows(history.rows, form)
+
+
+def _between(handle: str, chosen: ChosenRun, dates: tuple[int, int], form: Form) -> None:
+    from ...answers.dates import check_dates
+    from ...results.player_names import alias_note
+
+    with usage():
+        check_dates(*dates)
+    rated = chosen.rated()
+    found = rated.between(handle, *dates)
+    if note := alias_note(rated.dataset, handle, found.handle):
+        print_line(note, err=True)
+    if form.name == "csv":
+        import pyarrow as pa
+
+        write_rows(pa.Table.from_pylist([found.to_json()]), form)
+    elif form.name == "json":
+        write_json(found.to_json())
+    else:
+        print_line(found.line(rated.format.decimals))
 
 
 @click.command()

@@ -42,6 +42,14 @@ RESULTS = pd.DataFrame(
 )
 NEXT = RESULTS.assign(contest=RESULTS["contest"] + "2", time=RESULTS["time"] + 10**6)
 ALL = Ratings.rate(RESULTS, engine="serial")
+
+
+def smoothed() -> Ratings:
+    ratings = Ratings.rate(RESULTS, engine="serial")
+    ratings.smooth(engine="serial")
+    return ratings
+
+
 WRONG = (
     None, -1, 1.5, float("nan"), True, 10**30, "word", "", b"x", [], [1], [[1]], {1: 2}, {"x": [1]}, {1}, object(), len,
     np.arange(3), pd.Series([1, 2]), pd.DataFrame(), pd.DataFrame({"q": [1]}),
@@ -81,6 +89,7 @@ DOORS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "update": (ALL.update, {"results": NEXT, "engine": "serial"}),
     "Ratings.evaluate": (ALL.evaluate, {}),
     "smooth": (ALL.smooth, {"engine": "serial"}),
+    "between": (smoothed().between, {"player": "x", "start": 86_400, "end": 259_200}),
     "chance": (ALL.predict(["x", "y"]).chance, {"player": "x", "opponent": "y"}),
     "outcomes": (ALL.predict(["x", "y"]).outcomes, {"player": "x"}),
     "place_needed": (ALL.predict(["x", "y"]).place_needed, {"player": "x", "rating": 1500.0}),

@@ -507,8 +507,9 @@ def test_ranklake__completes_its_public_names_alone() -> None:
     assert dir(ranklake) == sorted(ranklake.__all__)
     own = {name for name in dir(Ratings) if not name.startswith("_")}
     assert own == {
-        "beliefs", "compare", "components", "evaluate", "groups", "history", "hyperparameters", "label", "last_round",
-        "leaderboard", "load", "open", "player", "plot_distribution", "plot_player", "predict", "preview", "rate",
+        "beliefs", "between", "compare", "components", "evaluate", "groups", "history", "hyperparameters", "label",
+        "last_round", "leaderboard", "load", "open", "player", "plot_distribution", "plot_player", "predict",
+        "preview", "rate",
         "save", "smooth", "system", "update",
     }  # fmt: skip
 

@@ -47,7 +47,7 @@ from ranklake.rating_kernels.systems.elo_mms import EloMMS
 from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.runs.smoothing import StoredSmoothing
 
-NUMBERS = ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")
+NUMBERS = ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma", "log_gain")
 SETTINGS = {"beta": "150", "gamma": "20", "drift_per_day": "5", "practice": "6"}
 RANKED = {"duel": "2", "resolution": "rank", "skew": "1.4", "lower": "logistic"}
 NUMERIC = {name: float(value) for name, value in SETTINGS.items()}
