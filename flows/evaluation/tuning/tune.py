@@ -161,12 +161,12 @@ def _try_all(
         done = {at: record.tried[key] for at, one in enumerate(asked) if (key := settings_key(one)) in record.tried}
         missing = [at for at in range(len(asked)) if at not in done]
         n_new += len(missing)
-        show(done)
         if missing:
             compile_parts([*parts_for(config.system, np.diff(train.rounds.offsets)), SCORES], on_compile)
             limits = _limits(trials, config.metric) if config.prune else None
             jobs = [(config.system, asked[at], config.metric, config.filter, limits, cuts) for at in missing]
             saved = time.monotonic()
+            show(done)  # here, not for stored batches: the time left follows from what takes time
             try:
                 for at, trial in task_pool.run(run_trial, train, jobs):
                     done[missing[at]] = trial

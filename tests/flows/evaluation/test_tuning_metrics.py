@@ -313,5 +313,4 @@ def test_progress__has_the_trials_done_and_the_best_so_far(lake: Lake) -> None:
     assert [text for *_, text in told if text.startswith("best")][-1] == f"best pair_inversion {best:.5g}"
     told.clear()
     run(12)
-    assert told[0][:2] == (8, 12)  # the first batch is stored
-    assert (10, 12) in [given[:2] for given in told]
+    assert told[0][:2] == (10, 12)  # the stored ones, from which the time left counts
