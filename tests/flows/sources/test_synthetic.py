@@ -14,8 +14,9 @@ import pytest
 from ranklake.flows.sources.games.batch import GamesReport
 from ranklake.flows.sources.games.options import GamesOptions
 from ranklake.flows.sources.games.reading import read_periods
-from ranklake.flows.sources.games.synthetic import GAMES_PRESETS, GamesPreset, generate_games, write_games
+from ranklake.flows.sources.games.synthetic import GAMES_PRESETS, GamesPreset, generate_games, truth_of, write_games
 from ranklake.flows.sources.synthetic import PRESETS, Preset, generate, performances
+from ranklake.rating_kernels.chances.three_way import three_way
 from ranklake.rating_kernels.core.standings import check_distinct, check_places
 from ranklake.storage.datasets.tables.games import Period
 
@@ -207,6 +208,45 @@ def test_advantage__of_400_points_has_odds_of_ten_to_one() -> None:
     assert abs(score.mean() - 10 / 11) < 5 * math.sqrt(10 / 121 / EQUALS.n_games)
 
 
+def test_results__that_keep_the_score_have_the_expected_one() -> None:
+    """200 points ahead with 40 % of draws between equals; Davidson's model draws the score towards a half."""
+    ahead, expected = replace(EQUALS, advantage=200.0, draws=0.4), 1.0 / (1.0 + 10.0**-0.5)
+    kept, drawn = (one_day(replace(ahead, model=model)).score for model in ("preserving", "davidson"))
+    assert abs(kept.mean() - expected) < 5 * 0.4 / math.sqrt(EQUALS.n_games)
+    assert drawn.mean() < expected - 0.05
+    assert abs(np.mean(kept == 0.5) - three_way(expected, 1.0 - expected, 4.0 / 3.0).draw) < 5 * 0.5 / math.sqrt(
+        len(kept)
+    )
+
+
+def test_neutral_ground__has_no_advantage_and_is_kept_with_the_games(tmp_path: Path) -> None:
+    preset = replace(EQUALS, advantage=400.0, draws=0.0, neutral=0.25, known_advantage=True)
+    day = one_day(preset)
+    assert day.games.kept is not None
+    values, codes = day.games.kept.values("neutral")
+    neutral = np.array(values)[codes] == "true"
+    assert abs(neutral.mean() - 0.25) < 5 * math.sqrt(0.1875 / len(day))
+    assert set(day.games.advantage[neutral]) == {0.0}
+    assert abs(day.score[neutral].mean() - 0.5) < 5 * 0.5 / math.sqrt(neutral.sum())
+    assert abs(day.score[~neutral].mean() - 10 / 11) < 5 * math.sqrt(10 / 121 / len(day))
+    few = replace(FEW, neutral=0.25)
+    write_games(few, 5, tmp_path / "games.parquet")
+    read = read_periods([str(tmp_path / "games.parquet")], GamesOptions(keep=("neutral",)), GamesReport())
+    assert [one.content_digest for one in read] == digests(few, 5)
+
+
+def test_truth__has_the_skills_that_the_last_results_depend_on() -> None:
+    apart = replace(FEW, n_players=2, skill_sd=2_000.0, drift_sd=300.0, draws=0.2)
+    found = truth_of(apart, 4)
+    assert (found.nu, found.advantage) == (0.5, 35.0)
+    *_, day = generate_games(apart, 4)
+    names = np.array(day.handles.to_pylist())
+    skill = np.array([found.skills[name] for name in names])
+    ahead = skill[day.player] - skill[day.opponent]
+    assert np.min(np.abs(ahead)) > 500.0
+    assert np.mean((day.score > 0.5) == (ahead > 0.0)) > 0.9
+
+
 def test_opponents__are_closer_in_skill_with_more_candidates() -> None:
     wide = replace(EQUALS, n_games=10_000, skill_sd=2_000.0)  # equals draw, others hardly ever
     draws = [np.mean(one_day(replace(wide, candidates=candidates)).score == 0.5) for candidates in (1, 10)]
@@ -239,6 +279,8 @@ def test_known_advantage__changes_no_game_and_is_in_the_file(tmp_path: Path) -> 
 
 
 def test_games_preset__has_its_documented_size() -> None:
+    assert GAMES_PRESETS["league"].days == 100
+    assert GAMES_PRESETS["league"].nu == pytest.approx(0.8)
     preset = GAMES_PRESETS["chess"]
     assert (preset.n_players, preset.n_games, preset.games_a_day, preset.days) == (200_000, 10_000_000, 100_000, 100)
     small = replace(preset, n_players=2_000, games_a_day=1_000)
@@ -272,6 +314,8 @@ def test_games_preset__has_its_documented_size() -> None:
         (FEW, {"advantage": math.nan}, "advantage must be a finite number, got nan"),
         (FEW, {"drift_sd": -1.0}, "drift_sd must be >= 0, got -1.0"),
         (FEW, {"draws": 1.0}, "draws must be >= 0 and < 1, got 1.0"),
+        (FEW, {"neutral": 1.5}, "neutral must be >= 0 and <= 1, got 1.5"),
+        (FEW, {"model": "none"}, "model must be davidson or preserving, got 'none'"),
         (FEW, {"known_advantage": 1}, "known_advantage must be true or false, got 1"),
         (FEW, {"known_advantage": True, "advantage": 1e6}, "a known advantage must be within .* points, got 1000000.0"),
     ],

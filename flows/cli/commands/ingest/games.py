@@ -92,7 +92,8 @@ def ingest_games(
 
 
 @click.command("synthetic", short_help="Generate a history of players with known skills.")
-@click.option("--preset", required=True, help="paper, paper-quarter, synth-sm, synth-la, or chess for games.")
+@click.option("--preset", required=True, help="paper, paper-quarter, synth-sm, synth-la; chess or league for "
+              "games.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the history.")
 @click.option("--dataset", type=DATASET, help="Name of the data set; by default the preset's.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the preset, as n_rounds=100.")
@@ -103,7 +104,8 @@ def ingest_synthetic(
 ) -> None:
     """Ingest a synthetic history of players with known skills; the same seed gives the same contests.
 
-    The preset chess makes a data set of one-to-one games: 10 million by 200,000 players, 100,000 a day.
+    The presets chess and league make data sets of one-to-one games: 10 million by 200,000 players, 100,000 a day; and
+    1,200 by 24 clubs, some of them on neutral ground, the column neutral of its games.
 
     \b
     Examples:
