@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..results.ranks import active_since as were_active
+from ..results.ranks import chosen
 
 MOST_BINS = 2_000
 _BINS = 50  # at least, by default, before the width is rounded up
@@ -78,19 +79,23 @@ def distribution(ratings: npt.NDArray[np.float64], width: float | None = None) -
 def distribution_of(
     board: pa.Table, width: float | None = None, active_since: int | None = None, handle: str | None = None
 ) -> dict[str, Any]:
-    """The distribution of a leaderboard as :meth:`Distribution.to_json`, and ``player``, who is called ``handle``.
+    """The distribution of the ranked players of a leaderboard as :meth:`Distribution.to_json`, and ``player``, who is
+    called ``handle``; a provisional one has no percentile.
 
     ``active_since``: only players whose last contest ended then or later, UTC seconds. Raises as :func:`distribution`.
     """
-    ratings, rating = board.column("rating").to_numpy(), None
-    if handle is not None and (row := pc.index(board.column("handle"), handle).as_py()) >= 0:
-        rating = float(ratings[row])
+    shown = chosen(board, "hide")
     if active_since is not None:
-        ratings = ratings[were_active(board, active_since)]
+        shown = shown.filter(pa.array(were_active(shown, active_since)))
+    ratings = shown.column("rating").to_numpy()
     ratings = ratings[np.isfinite(ratings)]
     result = distribution(ratings, width).to_json()
     if handle is not None:
-        below = None if rating is None else float((ratings < rating).mean() * 100) if len(ratings) else 0.0
+        rating = below = None
+        if (row := pc.index(board.column("handle"), handle).as_py()) >= 0:
+            rating = board.column("rating")[row].as_py()
+            if board.column("place")[row].is_valid:
+                below = float((ratings < rating).mean() * 100) if len(ratings) else 0.0
         result["player"] = {"handle": handle, "rating": rating, "percentile": below}
     return result
 

@@ -14,6 +14,8 @@ import pyarrow as pa
 from ranklake.rating_kernels.core.beliefs import NEVER
 
 from ..results.display import Display
+from ..results.places import PlaceOptions
+from ..results.ranks import ranked
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import NONE
 
@@ -64,7 +66,8 @@ class FrameRows:
 
     def board(self, states: States) -> pa.Table:
         handles = pa.Array.from_pandas(self.players.take(states.players).astype(str))
-        return board_table(states, handles.cast(pa.string()), NONE)
+        board = board_table(states, handles.cast(pa.string()), NONE)
+        return ranked(board, PlaceOptions(), self.display.system.uncertainty)
 
     def _states(
         self, players: Any, mu: Any, sigma: Any, n_rounds: Any, last: Any, latest: Any, last_round: int | None = None

@@ -17,7 +17,8 @@ from ranklake.storage.names.search import fold
 from ..publication.index_parts import UNRATED, IndexPart, integers, read_mapped
 from ..publication.root import IndexFile, IndexManifest, index_path
 from ..results.components import Components
-from ..results.places import percentiles
+from ..results.places import PlaceOptions, percentiles
+from ..results.ranks import ranked
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import Titles
 
@@ -47,12 +48,32 @@ class IndexRows:
         return Display.named(about.system, about.params, about.deviations, about.minimum, about.shift)
 
     @cached_property
+    def places(self) -> PlaceOptions:
+        """Who has a place, and how wide its interval is."""
+        return PlaceOptions.from_json(self.manifest.places)
+
+    @cached_property
+    def uncertainty(self) -> float:
+        """That of the system."""
+        known = self.manifest.uncertainty
+        return float(self.display.system.uncertainty) if known is None else known
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether places have intervals: the system has an uncertainty."""
+        return bool(self.uncertainty)
+
+    def ranked(self, board: pa.Table, places: PlaceOptions) -> pa.Table:
+        """A leaderboard of this run by other options of places."""
+        return ranked(board, places, self.uncertainty)
+
+    @cached_property
     def ends(self) -> npt.NDArray[np.int64]:
         found: npt.NDArray[np.int64] = self.contests_table.column("time_seconds").fill_null(0).to_numpy()
         return found
 
     def board(self, states: States) -> pa.Table:
-        return board_table(states, self.handles_of(states.players), self.titles)
+        return self.ranked(board_table(states, self.handles_of(states.players), self.titles), self.places)
 
     def states_before(self, stop: int) -> States:
         n, ends = len(self.row_of_player), known_ends(self.ends)
@@ -82,12 +103,16 @@ class IndexRows:
 
     @cached_property
     def leaderboard_table(self) -> pa.Table:
-        """All rated players, best first; see ``PUBLISHED["leaderboard"]``."""
+        """All rated players, best first; see ``PUBLISHED["leaderboard"]``, without intervals if there are none."""
         table, schema = self._table(self.manifest.leaderboard), PUBLISHED["leaderboard"]
         if "percentile" not in table.column_names:  # written by an earlier release
             values = percentiles(table.column("rating").to_numpy())
             table = table.append_column(schema.field("percentile"), pa.array(values))
-        table = table.cast(schema)
+        if "provisional" not in table.column_names:
+            table = self.ranked(table, self.places)
+        none = () if self.has_intervals else ("place_high", "place_low", "tier")
+        schema = pa.schema([field for field in schema if field.name not in none])
+        table = table.select(schema.names).cast(schema)
         if self._titles is None or self._titles == Titles.from_json(self.manifest.titles):
             return table
         titles, at = self._titles.of(table.column("rating").to_numpy()), schema.get_field_index("title")

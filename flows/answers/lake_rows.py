@@ -18,6 +18,8 @@ from ranklake.storage.lake.schemas import ROUNDS
 
 from ..common.progress import ProgressCallback, not_shown
 from ..results.display import Display
+from ..results.places import PlaceOptions
+from ..results.ranks import ranked
 from ..results.rated_rounds import LeaderboardBuilder, RatedRounds
 from ..results.smoothed import RunSmoothing
 from ..results.states import NO_END, States, board_table, known_ends
@@ -42,6 +44,7 @@ class LakeRows(RatedRounds):
         super().__init__(lake, run_name)
         self.display = Display.of(self.run, deviations)
         self._titles, self._on_progress = titles, on_progress
+        self.places, self.uncertainty = PlaceOptions.of_run(self.run), self.display.system.uncertainty
 
     @property
     def leaderboard_table(self) -> pa.Table:
@@ -53,7 +56,8 @@ class LakeRows(RatedRounds):
         return replace(states, latest=latest[states.players])
 
     def board(self, states: States) -> pa.Table:
-        return board_table(states, self.handles_of(states.players), self.format(self.display, self._titles).titles)
+        titles = self.format(self.display, self._titles).titles
+        return ranked(board_table(states, self.handles_of(states.players), titles), self.places, self.uncertainty)
 
     def history_rows(self, players: Sequence[int]) -> pa.Table:
         wanted = pa.array(players, pa.int32())

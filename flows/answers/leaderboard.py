@@ -180,6 +180,7 @@ class Leaderboard:
         active_since: int | None = None,
         title: str | None = None,
         group: Group | None = None,
+        provisional: str = "show",
     ) -> Page:
         """Rows of the leaderboard; columns as in ``PUBLISHED["leaderboard"]``.
 
@@ -187,10 +188,11 @@ class Leaderboard:
         ``active_since``: only players whose last contest ended then or later, UTC seconds.
         ``title``: only players with this title.
         ``group``: only players with this value of an attribute; the attribute must exist.
+        ``provisional``: what happens to provisional players, one of ``PROVISIONAL`` of ``flows.results.ranks``.
         """
-        key = (self._token, order, active_since, title, group)
+        key = (self._token, order, active_since, title, group, provisional)
         if (rows := self._kept.get(key)) is None:
-            rows = self._choose(order, active_since, title, group)
+            rows = self._choose(order, active_since, title, group, provisional)
             self._kept.put(key, rows)
         return Page.of(self.table, rows, start, limit)
 
@@ -200,9 +202,11 @@ class Leaderboard:
         return found
 
     def _choose(
-        self, order: str, active_since: int | None, title: str | None, group: Group | None
+        self, order: str, active_since: int | None, title: str | None, group: Group | None, provisional: str
     ) -> npt.NDArray[np.int64]:
         keep = np.ones(self.table.num_rows, bool)
+        if provisional != "show":
+            keep &= self.table.column("provisional").to_numpy() == (provisional == "only")
         if active_since is not None:
             keep &= were_active(self.table, active_since)
         if title is not None:

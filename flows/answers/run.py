@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +18,8 @@ from ..publication.index_parts import integers
 from ..publication.root import IndexManifest, index_path, read_manifest
 from ..results.groups import team_of
 from ..results.level_shifts import STEADY
-from ..results.ranks import last_end
+from ..results.places import PlaceOptions
+from ..results.ranks import chosen, last_end
 from ..results.states import States
 from . import comparison, contests
 from .contests import changes, history
@@ -65,6 +67,8 @@ class PublishedRun(IndexRows):
             "attributes": list(self.attributes),
             "n_rounds": manifest.n_rounds,
             "n_players": len(self.handles),
+            "n_provisional": pc.sum(self.leaderboard_table.column("provisional")).as_py() or 0,
+            "places": asdict(self.places),
             "components": None if manifest.components is None else list(manifest.components),
             "last_time_seconds": self.last_time_seconds,
         }
@@ -79,17 +83,20 @@ class PublishedRun(IndexRows):
         at: int | None = None,
         group: Group | None = None,
         active: int | None = None,
+        provisional: str = "show",
+        places: PlaceOptions | None = None,
     ) -> Page:
         """Rows of the leaderboard, ``at`` a time as of :func:`.leaderboard.leaderboard`; see :meth:`.Leaderboard.page`.
 
         ``active``: only players whose last contest ended at most this many seconds before ``at``, or before the last
         contest.
+        ``places``: by default those of the publish.
         """
-        board = self._leaderboard_at(at)
+        board = self._leaderboard_at(at, places)
         if active is not None:
             since = (last_end(board.table) if at is None else at) - active
             active_since = since if active_since is None else max(since, active_since)
-        return board.page(start, limit, order, active_since, title, group)
+        return board.page(start, limit, order, active_since, title, group, provisional)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -100,6 +107,11 @@ class PublishedRun(IndexRows):
         """The values of an attribute of players, given their indices."""
         return self._leaderboard.values(attribute, self.row_of_player[integers(players)])
 
+    @cached_property
+    def ranked_table(self) -> pa.Table:
+        """The rows of the leaderboard of the players with a place."""
+        return chosen(self.leaderboard_table, "hide")
+
     def groups(self, start: int = 0, limit: int = 100, attribute: str | None = None) -> Page:
         """Groups of players; columns as in ``OF_ATTRIBUTES["groups"]``."""
         of, rows = self.groups_table.column("attribute"), np.arange(self.groups_table.num_rows)
@@ -107,9 +119,12 @@ class PublishedRun(IndexRows):
             rows = np.flatnonzero(pc.equal(of, attribute).to_numpy())
         return Page.of(self.groups_table, rows, start, limit)
 
-    def player(self, handle: str) -> dict[str, Any]:
-        """One player, found under any name; ``handle`` is the current one. Raises ``NoPlayerError``."""
-        return self._player(self.handles.row(handle))
+    def player(self, handle: str, places: PlaceOptions | None = None) -> dict[str, Any]:
+        """One player, found under any name; ``handle`` is the current one. Raises ``NoPlayerError``.
+
+        ``places``: by default those of the publish.
+        """
+        return self._player(self.handles.row(handle), places)
 
     def history(self, handle: str, since: int | None = None) -> pa.Table:
         """The columns :data:`_HISTORY` of each rated round of a player, in order; raises as :meth:`player`.
@@ -153,8 +168,8 @@ class PublishedRun(IndexRows):
         return distribution_of(self._leaderboard_at(at).table, width, active_since, name)
 
     def count(self, low: float | None = None, high: float | None = None) -> int:
-        """Number of players with a rating of at least ``low`` and below ``high``."""
-        ratings = self.leaderboard_table.column("rating").to_numpy()
+        """Number of ranked players with a rating of at least ``low`` and below ``high``."""
+        ratings = self.ranked_table.column("rating").to_numpy()
         least, below = -math.inf if low is None else low, math.inf if high is None else high
         return int(np.sum((ratings >= least) & (ratings < below)))
 
@@ -186,8 +201,8 @@ class PublishedRun(IndexRows):
         super().load()
         _ = self.handles, self._search, self._leaderboard
 
-    def _player(self, row: int) -> dict[str, Any]:
-        (found,) = self.leaderboard_table.slice(row, 1).to_pylist()
+    def _player(self, row: int, places: PlaceOptions | None = None) -> dict[str, Any]:
+        (found,) = self._leaderboard_at(None, places).table.slice(row, 1).to_pylist()
         rounds = self.rounds_of(found["player"])[[0, -1]]
         first, last = map(self._contest_of, rounds.tolist())
         attributes = self._leaderboard.attributes_of(row)
@@ -205,13 +220,17 @@ class PublishedRun(IndexRows):
     def _leaderboard(self) -> Leaderboard:
         return Leaderboard(self.leaderboard_table, self.attributes_table, self._kept)
 
-    def _leaderboard_at(self, time_seconds: int | None) -> Leaderboard:
-        if time_seconds is None:
-            return self._leaderboard
-        key = (self._token, "at", time_seconds)
+    def _leaderboard_at(self, time_seconds: int | None, places: PlaceOptions | None = None) -> Leaderboard:
+        if places in (None, self.places):
+            if time_seconds is None:
+                return self._leaderboard
+            places = None
+        key = (self._token, "at", time_seconds, places)
         board: Leaderboard | None = self._kept.get(key)
         if board is None:
-            board = Leaderboard(leaderboard(self, time_seconds), self.attributes_table, self._kept)
+            table = leaderboard(self, time_seconds) if places is None else self._leaderboard_at(time_seconds).table
+            table = table if places is None else self.ranked(table, places)
+            board = Leaderboard(table, self.attributes_table, self._kept)
             self._kept.put(key, board)
         return board
 

@@ -20,6 +20,7 @@ from .colours import title_class
 from .graph import history_graph
 from .histogram import histogram_graph
 from .links import Links, chance, day, short
+from .places import place_text
 from .rows import board_rows, preview_rows, standing_rows
 
 POLICY = (
@@ -35,6 +36,8 @@ class RunFacts:
     ``last_time_seconds``: end of the last contest, UTC; 0 if unknown.
     ``attributes``: the attributes of the players, which make groups.
     ``components``: a line about players who never met; empty if there is one component, or if it is not known.
+    ``places``: a line about the intervals of places and the provisional players; empty without both.
+    ``n_provisional``: number of provisional players, who have no place.
     """
 
     name: str
@@ -46,6 +49,13 @@ class RunFacts:
     format: RatingFormat
     attributes: tuple[str, ...] = ()
     components: str = ""
+    places: str = ""
+    n_provisional: int = 0
+
+    @property
+    def n_ranked(self) -> int:
+        """Number of players with a place."""
+        return self.n_players - self.n_provisional
 
 
 class Templates:
@@ -70,6 +80,7 @@ class Templates:
         )
         self._environment.filters |= {"day": day, "count": _count, "short": short, "share": _share, "chance": chance}
         self._environment.filters["percent"] = percent
+        self._environment.filters |= {"percentage": _percentage, "place": place_text}
         self._environment.filters["verbatim"] = self._markup.escape
         self._environment.globals |= {"POLICY": POLICY}
 
@@ -119,6 +130,11 @@ def _count(value: int) -> str:
 def _share(value: float) -> str:
     """A share in percent, rounded down: 100 % would be everybody."""
     return f"{math.floor(value * 10_000) / 100:.2f} %"
+
+
+def _percentage(value: float | None) -> str:
+    """A percentage as a share; a dash if there is none."""
+    return "–" if value is None else _share(value / 100)
 
 
 def _finalize(value: Any) -> Any:

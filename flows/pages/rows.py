@@ -25,19 +25,20 @@ Columns = Mapping[str, Sequence[Any]]
 def board_rows(board: Columns, form: RatingFormat, links: Links) -> str:
     """The leaderboard, a body for each title: place, player, rating, sigma, rounds, highest rating, last contest.
 
-    ``board``: ``place, handle, rating, sigma, n_rounds, max_rating, last_time_seconds``, one list each; ``country``,
-    shown beside the name, may be missing.
+    ``board``: ``place, handle, rating, sigma, n_rounds, max_rating, last_time_seconds``, one list each, and perhaps
+    ``country``, shown beside the name; ``place_high, place_low``, the interval of the place; and ``missing``, what a
+    provisional player lacks.
     """
     shown, tier, player, country = _number(form), _tiers(form), _players(links), _countries()
-    names = ("place", "handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
-    countries = board.get("country") or [None] * len(board["place"])
-    rows = zip(*(board[name] for name in names), countries, strict=True)
+    names = ("handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
+    further = (board.get(name) or repeat(None) for name in ("country", "place_high", "place_low", "missing"))
+    rows = zip(board["place"], *(board[name] for name in names), *further, strict=False)
     bodies = []
     for title, group in groupby(rows, key=lambda row: tier(row[2])):
         lines = (
-            f"<tr><td>{place}<td>{player(handle)}{country(where)}<td>{shown(rating)}<td>{shown(sigma)}<td>{n_rounds}"
-            f"<td>{shown(highest)}<td>{day(last)}"
-            for place, handle, rating, sigma, n_rounds, highest, last, where in group
+            f"<tr><td>{_interval(place, high, low)}<td>{player(handle)}{country(where)}"
+            f"<td>{shown(rating)}{_mark(missing)}<td>{shown(sigma)}<td>{n_rounds}<td>{shown(highest)}<td>{day(last)}"
+            for place, handle, rating, sigma, n_rounds, highest, last, where, high, low, missing in group
         )
         bodies.append(f"<tbody{title}>{''.join(lines)}")
     return "\n".join(bodies)
@@ -108,6 +109,16 @@ def _bodies(rows: Columns, cells: Iterable[tuple[str, str]], n_columns: int) -> 
             heading = f"<tr class=team><td>{place}<td colspan={n_columns - 1}>{escape(short(name))}"
             bodies.append("\n".join([heading, *(f"<tr{tier}><td>{rest}" for tier, rest in lines[start:stop])]))
     return "\n<tbody>\n".join(bodies)
+
+
+def _interval(place: int | None, high: int | None, low: int | None) -> str:
+    """A place with its interval."""
+    return _or_dash(place) if high is None else f"{place} <small class=span>({high}-{low})</small>"
+
+
+def _mark(missing: str | None) -> str:
+    """The mark of a provisional rating, with what the player lacks."""
+    return "" if missing is None else f'<abbr title="provisional: {escape(missing)}">?</abbr>'
 
 
 def _or_dash(value: int | None) -> str:

@@ -20,6 +20,7 @@ from ..results.titles import Titles
 from .histogram import title_counts
 from .links import Links, ServerLinks
 from .pictures import badge, graph
+from .places import missing, place_columns, places_line
 from .render import RunFacts
 from .rows import first_rows, whole_teams
 
@@ -29,7 +30,7 @@ MOST_GROUPS = 300  # of an attribute on the page of groups
 ACTIVE = {"90d": "90 days", "1y": "a year", "3y": "3 years"}
 """Choices of the time since the last contest of a player, as for `leaderboard --active`, and their names."""
 
-_BOARD = ("place", "handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
+_BOARD = ("handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
 _STANDINGS = ("place", "handle", "perf", "rating", "change")
 _ALL = {"start": 0, "page": -1, "n_pages": 1, "version": "", "total": 0, "heading": "", "chosen": {}, "choices": None}
 _OF_GRAPH = {
@@ -45,8 +46,9 @@ def facts(run: PublishedRun) -> RunFacts:
     known = run.facts
     form = RatingFormat(run.titles, known["decimals"])
     counts = known["n_players"], known["n_rounds"], known["last_time_seconds"] or 0
-    components = components_line(known["components"] or ())
-    return RunFacts(run.name, known["system"], known["dataset"], *counts, form, run.attributes, components)
+    components, places = components_line(known["components"] or ()), places_line(run.places, run.has_intervals)
+    names = run.name, known["system"], known["dataset"]
+    return RunFacts(*names, *counts, form, run.attributes, components, places, known["n_provisional"])
 
 
 def board(rows: Columns, **more: Any) -> dict[str, Any]:
@@ -64,7 +66,7 @@ def leaderboard(
     """
     start = page * BOARD_ROWS
     found = run.leaderboard(start, BOARD_ROWS, group=group, active=parse_span(active, AGES) if active else None)
-    rows = {name: found.rows.column(name).to_pylist() for name in _BOARD}
+    rows = {name: found.rows.column(name).to_pylist() for name in _BOARD} | place_columns(found.rows, run.places)
     if COUNTRY in run.attributes:
         rows["country"] = run.values(COUNTRY, found.rows.column("player"))
     named = [" ".join(group)] if group else []
@@ -90,7 +92,7 @@ def groups(groups: pa.Table, links: Links) -> dict[str, Any]:
 
 def player(run: PublishedRun, handle: str) -> dict[str, Any]:
     """A player with all rounds; raises as :meth:`PublishedRun.player`."""
-    one = run.player(handle)
+    one = about(run, run.player(handle))
     rounds = _rounds(run, one["handle"])
     return {"player": one, "rounds": rounds, "history": _history(run, {one["handle"]: rounds})}
 
@@ -100,8 +102,14 @@ def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = run.compare(handles) if handles else {"players": [], "pairs": [], "note": ""}
     history = _history(run, {one["handle"]: _rounds(run, one["handle"]) for one in found["players"]})
     skills = any("difference" in pair for pair in found["pairs"])
-    shown = {"players": found["players"], "pairs": found["pairs"], "apart": found["note"]}
+    players = [about(run, one) for one in found["players"]]
+    shown = {"players": players, "pairs": found["pairs"], "apart": found["note"]}
     return shown | {"skills": skills, "history": history}
+
+
+def about(run: PublishedRun, player: dict[str, Any]) -> dict[str, Any]:
+    """A player with what is ``missing`` for a place."""
+    return player | {"missing": missing(run.places, player["n_rounds"], player["sigma"])}
 
 
 def contests(run: PublishedRun, links: ServerLinks) -> dict[str, Any]:

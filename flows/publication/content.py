@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,13 +14,15 @@ import pyarrow.compute as pc
 
 from ranklake.storage import Lake
 from ranklake.storage.datasets.tables.games import GAMES_KIND
-from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
+from ranklake.storage.lake.schemas import PLACES, PUBLISHED, ROUNDS
 
 from ..common.progress import ProgressCallback, in_parts, not_shown
 from ..results.attributes import player_attributes
 from ..results.components import Components
 from ..results.display import Display
 from ..results.groups import groups_of
+from ..results.places import PlaceOptions
+from ..results.ranks import chosen, ranked
 from ..results.rated_rounds import LeaderboardBuilder, RatedRounds
 from ..results.smoothed import SKILLS, RunSmoothing
 from ..results.titles import TitlesChoice
@@ -37,6 +39,7 @@ class Content:
     """The current state of a run as tables for consumers; see ``PUBLISHED`` for their columns.
 
     ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
+    ``places``: options of places besides those of the run, by name.
     ``on_progress``: called with the participations that are read, of all of the run for each part of ``shown``.
     ``shown``: what all rounds are read for, in this order.
     ``run``, ``system``, ``dataset``: names of the run, of its system and of its data set.
@@ -53,12 +56,15 @@ class Content:
         titles: TitlesChoice = None,
         on_progress: ProgressCallback = not_shown,
         shown: Sequence[str] = ("ratings", "leaderboard", "index"),
+        places: Mapping[str, Any] | None = None,
     ) -> None:
         self._rated = rounds = RatedRounds(lake, run_name)
         self._run, self._dataset, self._chain = rounds.run, rounds.dataset, rounds.chain
         self.run, self.system, self.dataset = run_name, str(self._run.config["system"]), self._dataset.name
         self.display, self._deviations = Display.of(self._run, deviations), deviations
         self.format, self._contests = rounds.format(self.display, titles), rounds.contests_table
+        self._chosen_places = dict(places or {})
+        self.places = PlaceOptions.of_run(self._run).changed(**self._chosen_places)
         self._on_progress, self._shown = on_progress, shown
         self._board: pa.Table | None = None
         self.n_rounds = self._chain.stop_round
@@ -175,8 +181,14 @@ class Content:
         return self._rated.builder(self.display)
 
     def board_of(self, builder: LeaderboardBuilder) -> pa.Table:
-        """The leaderboard after the rounds that a builder was given."""
-        return builder.table(self._dataset.handles(), self.format.titles)
+        """The leaderboard after the rounds that a builder was given, with the columns of places."""
+        board = builder.table(self._dataset.handles(), self.format.titles)
+        return published_board(ranked(board, self.places, self.display.system.uncertainty))
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether places have intervals: the system has an uncertainty."""
+        return bool(self.display.system.uncertainty)
 
     @property
     def board(self) -> pa.Table:
@@ -190,8 +202,8 @@ class Content:
 
     @cached_property
     def groups(self) -> pa.Table:
-        """The groups of the players of the leaderboard by their attributes; see ``OF_ATTRIBUTES``."""
-        return groups_of(self.board, self.attributes)
+        """The groups of the ranked players by their attributes; see ``OF_ATTRIBUTES``."""
+        return groups_of(chosen(self.board, "hide"), self.attributes)
 
     @property
     def rows_of_rounds(self) -> list[int]:
@@ -222,6 +234,8 @@ class Content:
             **({} if display.minimum == -math.inf else {"minimum": float(display.minimum)}),
             **({} if display.shift is None else {"shift": display.shift}),
             "games": self._dataset.kind == GAMES_KIND,
+            "places": self.places.to_json(),
+            "uncertainty": self.display.system.uncertainty,
         }
 
     @cached_property
@@ -240,6 +254,13 @@ class Content:
 
     def _teams_of(self, columns: dict[str, pa.Array]) -> pa.StringArray:
         return self.team_names(columns["round_index"].to_numpy(), columns["player"].to_numpy())
+
+
+def published_board(board: pa.Table) -> pa.Table:
+    """A leaderboard as ``PUBLISHED["leaderboard"]``: columns that the system does not have are null."""
+    for field in (field for field in PLACES if field.name not in board.column_names):
+        board = board.append_column(field, pa.nulls(board.num_rows, field.type))
+    return board.cast(PUBLISHED["leaderboard"])
 
 
 def _skills(smoothed: pa.Table | None, start: int, n: int) -> dict[str, pa.Array]:

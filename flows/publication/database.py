@@ -9,7 +9,7 @@ A publish that is killed leaves the old state.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -44,6 +44,7 @@ def publish_to_database(
     steal: bool = False,
     rebuild: bool = False,
     on_progress: ProgressCallback = not_shown,
+    places: Mapping[str, Any] | None = None,
 ) -> PublishReport:
     """Publish the current state of a run into a database.
 
@@ -52,7 +53,7 @@ def publish_to_database(
     ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
     ``steal``: take the lease over from a writer that is certainly dead.
     ``rebuild``: first drop the tables of an earlier publish.
-    ``on_progress``: as for :class:`ranklake.flows.publication.content.Content`.
+    ``on_progress``, ``places``: as for :class:`ranklake.flows.publication.content.Content`.
     Raises ValueError: the address is invalid, or a schema is given for SQLite.
     Raises LakeError: the run does not exist or has no ratings, or another writer holds its lease.
     Raises DatabaseError: the database cannot be reached or refuses a statement, or the tables have other columns or
@@ -71,7 +72,8 @@ def publish_to_database(
             if before.get(_RUN, run_name) != run_name:
                 rule = f"the tables have the run {before[_RUN]}"
                 raise DatabaseError(address.shown, f"{rule}; {tables.elsewhere()}, or replace them with --afresh")
-            content = VersionedContent(lake, run_name, deviations, titles, on_progress, ("ratings", "leaderboard"))
+            shown = ("ratings", "leaderboard")
+            content = VersionedContent(lake, run_name, deviations, titles, on_progress, shown, places)
             target = _Target(tables, before)
             changes = update(content, target)
             on_progress(0, None, "indexes")

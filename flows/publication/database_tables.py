@@ -43,7 +43,8 @@ _INDICES: dict[str, tuple[tuple[str, ...], ...]] = {
     "attributes": (("attribute", "value"),),
     "groups": (("attribute", "place"),),
 }
-_MOVING = {"leaderboard": ("place", "percentile")}  # changed by the rounds of other players; without an index
+# Changed by the rounds of other players; without an index.
+_MOVING = {"leaderboard": ("place", "percentile", "place_high", "place_low", "tier")}
 
 
 class DatabaseTables:

@@ -39,7 +39,15 @@ _STATE = "ranklake"  # our key in the metadata of a commit
 _KEPT_HOURS = 7 * 24  # retention of older versions
 _UNCHANGED = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})  # operations that do not change the rows
 _ROW_GROUP = 1 << 17  # rows: bounds the memory of a writer, and lets readers skip rounds
-_DISTINCT = ("player", "handle", "lo", "hi", "place")  # and all doubles: for these, dictionaries make files larger
+_DISTINCT = (
+    "player",
+    "handle",
+    "lo",
+    "hi",
+    "place",
+    "place_high",
+    "place_low",
+)  # and all doubles: for these, dictionaries make files larger
 _CHECKPOINT = 100  # versions between two checkpoints of a log, by default of the library
 _KEEP_LOG = PostCommitHookProperties(cleanup_expired_logs=False)  # a root may still name a version in it
 

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -88,6 +88,7 @@ def publish(
     titles: TitlesChoice = None,
     index: bool = True,
     on_progress: ProgressCallback = not_shown,
+    places: Mapping[str, Any] | None = None,
 ) -> PublishReport:
     """Publish the current state of a run.
 
@@ -97,7 +98,7 @@ def publish(
     ``rebuild``: first delete the published tables with their older versions; repairs damaged tables.
     ``index``: also write the index for commands and the server; see ``ranklake.flows.publication.root``. False deletes
     an existing one.
-    ``on_progress``: as for :class:`ranklake.flows.publication.content.Content`.
+    ``on_progress``, ``places``: as for :class:`ranklake.flows.publication.content.Content`.
     Raises LakeError: the run does not exist or has no ratings, another writer holds its lease, or a published table is
     damaged.
     Raises MissingExtraError: the package deltalake is not installed.
@@ -111,9 +112,8 @@ def publish(
     ) as lease:
         if rebuild:
             delete_published(lake, run_name, lease)
-        return _publish(
-            lake, run_name, VersionedContent(lake, run_name, deviations, titles, on_progress), lease, maintain, index
-        )
+        content = VersionedContent(lake, run_name, deviations, titles, on_progress, places=places)
+        return _publish(lake, run_name, content, lease, maintain, index)
 
 
 def _publish(

@@ -73,6 +73,8 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     one.
     ``plain``: the plain leaderboard, beside the root. Earlier releases wrote none.
     ``indexed``: whether the root is an :class:`IndexManifest`.
+    ``places``: who has a place and how wide its interval is, as ``PlaceOptions.to_json``.
+    ``uncertainty``: that of the system; None in the roots of earlier releases.
     ``previous``: names of the files of the root before that are not in this one.
     """
 
@@ -97,6 +99,8 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     tables: dict[str, int] = {}
     plain: IndexFile | None = None
     indexed: bool = True
+    places: dict[str, Any] = {}
+    uncertainty: float | None = None
 
     @property
     def files(self) -> tuple[IndexFile, ...]:

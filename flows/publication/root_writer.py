@@ -75,7 +75,7 @@ class RootWriter:
             state=state, **files, **facts,
         )  # fmt: skip
         names = [file.name for file in root.files]
-        seen = [*names, *(facts[key] for key in ("system", "params", "deviations", "titles", "n_rounds"))]
+        seen = [*names, *(facts[key] for key in ("system", "params", "deviations", "titles", "n_rounds", "places"))]
         root = msgspec.structs.replace(root, content=digest_of(msgspec.json.encode(seen, order="sorted")))
         if before is not None:
             previous = tuple(file.name for file in before.files if file.name not in names)

@@ -48,7 +48,10 @@ class VersionedContent(Content):
         chosen = {} if self._deviations is None else {"deviations": self._deviations}
         smoothing = {"smoothing": self.smoothing.digest} if name == "ratings" else {}
         n_players, titles = self.players.num_rows, self.format.titles.to_json()
-        return {"players": n_players, "titles": titles, **smoothing, **chosen, **self._prefixes}
+        places = {"places": self.places.to_json()} if name == "leaderboard" else {}
+        if places and self._chosen_places:
+            places["chosen_places"] = self._chosen_places
+        return {"players": n_players, "titles": titles, **places, **smoothing, **chosen, **self._prefixes}
 
     def kept(self, name: str, state: State | None) -> tuple[int, int]:
         """Number of leading rows that are unchanged since a state, and of all then; of ratings and leaderboard rounds.
@@ -71,6 +74,8 @@ class VersionedContent(Content):
             return state == self.state(name)
         of_codeforces = CODEFORCES.name  # early releases stored none for these
         known = (state or {}).get("titles", of_codeforces) == self.format.titles.to_json()
+        if name == "leaderboard" and (state or {}).get("places") != self.places.to_json():
+            return False  # early releases stored none, and had no columns of places
         return (known or name == "ratings" or not titles) and self.kept(name, state) == (self.n_rounds, self.n_rounds)
 
     def _state_of_list(self, name: str, n_rows: int) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from .delta_store import newest_version
 from .root import INDEX, LATEST, LATEST_OF, IndexFile, index_path, read_published
 from .states import VersionedContent
 
+_OPTIONS = {"rule": "--places", "min_rounds": "--min-rounds", "max_sigma": "--max-sigma"}
+
 if TYPE_CHECKING:
     from .delta_table import PublishedTable
 
@@ -75,7 +77,7 @@ def verify_published(
     except LakeError:
         return  # a fault of the run, which its own verification reports
     if not current:
-        command = ["ranklake", "publish", "--run", run_name, *_deviations(tables), "--lake", lake.url]
+        command = ["ranklake", "publish", "--run", run_name, *_options(tables), "--lake", lake.url]
         notes.append(f"{folder}: has an earlier state of the run; `{shlex.join(command)}` brings it up to date")
 
 
@@ -116,12 +118,15 @@ def _verify_latest(lake: Lake, folder: str) -> Iterator[str]:
 def _is_current(lake: Lake, run_name: str, tables: dict[str, PublishedTable]) -> bool:
     """Whether a publish would change nothing now."""
     states = {name: table.state or {} for name, table in tables.items()}
-    content = VersionedContent(lake, run_name, states["ratings"].get("deviations"))
+    chosen = states["leaderboard"].get("chosen_places")
+    content = VersionedContent(lake, run_name, states["ratings"].get("deviations"), places=chosen)
     known = [name for name in (*PUBLISHED, *OF_ATTRIBUTES) if name in tables or content.attributes.num_rows]
     return all(content.is_current(name, states.get(name), titles=False) for name in known)
 
 
-def _deviations(tables: dict[str, PublishedTable]) -> list[str]:
-    """The option that repeats the deviations of the last publish, if they were given."""
-    chosen = (tables["ratings"].state or {}).get("deviations")
-    return [] if chosen is None else ["--deviations", str(chosen)]
+def _options(tables: dict[str, PublishedTable]) -> list[str]:
+    """The options that repeat the choices of the last publish."""
+    deviations = (tables["ratings"].state or {}).get("deviations")
+    chosen = {} if deviations is None else {"deviations": deviations}
+    chosen |= (tables["leaderboard"].state or {}).get("chosen_places") or {}
+    return [text for name, value in chosen.items() for text in (_OPTIONS.get(name, f"--{name}"), str(value))]

@@ -85,7 +85,7 @@ class LeaderboardBuilder:
         return States(players, state, state["last_time_seconds"])
 
     def table(self, handles: pa.StringArray, titles: Titles) -> pa.Table:
-        """All rated players, best first, ties by handle; columns as in ``PUBLISHED["leaderboard"]``."""
+        """All rated players, best first, ties by handle; columns as in ``LEADERBOARD``."""
         states = self.states()
         return board_table(states, handles.take(pa.array(states.players)), titles)
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.storage.lake.schemas import PUBLISHED
+from ranklake.storage.lake.schemas import LEADERBOARD
 
 from .places import percentiles, places
 from .titles import Titles
@@ -43,7 +43,7 @@ def known_ends(ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def board_table(states: States, handles: pa.Array, titles: Titles) -> pa.Table:
-    """The players best first, ties by handle, as ``PUBLISHED["leaderboard"]``; ``handles`` has that of each player."""
+    """The players best first, ties by handle, as ``LEADERBOARD``; ``handles`` has that of each player."""
     shown = pa.table({"rating": states.columns["rating"], "handle": handles})
     order = pc.sort_indices(shown, sort_keys=[("rating", "descending"), ("handle", "ascending")])
     rows, shown = order.to_numpy(), shown.take(order)
@@ -55,5 +55,5 @@ def board_table(states: States, handles: pa.Array, titles: Titles) -> pa.Table:
         "player": states.players[rows],
         "percentile": percentiles(rating),
     }
-    schema = PUBLISHED["leaderboard"]
+    schema = pa.schema([field.with_nullable(True) for field in LEADERBOARD])
     return pa.table([columns[name] for name in schema.names], schema=schema)

@@ -126,7 +126,7 @@ class _Api:
                 return await respond_if_changed(
                     request, run.manifest.etag, run.manifest.time_seconds,
                     lambda: render(endpoint.answer(run, values), values.get("format") or "json", _about(run)),
-                    quick=endpoint.quick, long=endpoint.is_long(values),
+                    quick=endpoint.quick and not endpoint.is_long(values), long=endpoint.is_long(values),
                 )  # fmt: skip
             except Moved as moved:
                 path = endpoint.path.replace("{handle}", quote(moved.handle, safe=""))

@@ -10,6 +10,8 @@ from typing import Any
 from ..answers.handles import NoPlayerError
 from ..answers.leaderboard import ORDERS, Group, Page
 from ..answers.run import PublishedRun
+from ..results.places import RULES, PlaceOptions
+from ..results.ranks import PROVISIONAL
 from .messages.parameters import Parameter
 from .messages.problems import Problem
 from .messages.responses import FORMATS, ManyRows
@@ -64,6 +66,18 @@ _SINCE = Parameter("since", "time", "Only contests since then.", short=True)
 _UNTIL = Parameter("until", "time", "Only contests before then.", short=True)
 
 
+_PLACES = (
+    Parameter("provisional", "text", "Show provisional players, show only them, or hide them.", "show",
+              choices=PROVISIONAL),
+    Parameter("interval", "number", "Probability that a skill is within its bounds, for the intervals of places; by "
+              "default that of the publish, as the others.", None, 0, 1, between=True),
+    Parameter("places", "text", "Rule of the intervals of places.", None, choices=RULES),
+    Parameter("min_rounds", "integer", "Players with fewer rounds are provisional.", None, 0, 2**31 - 1),
+    Parameter("max_sigma", "number", "Players with a larger sigma are provisional.", None, 0, 1e10, between=True),
+)  # fmt: skip
+_OF_PLACES = ("interval", "places", "min_rounds", "max_sigma")  # with another value, all places are computed again
+
+
 def _limit(default: int) -> Parameter:
     return Parameter("limit", "integer", "Number of rows at most.", default, 1, MOST_ROWS)
 
@@ -78,8 +92,21 @@ def _leaderboard(run: PublishedRun, values: Values) -> ManyRows:
         rule = f"must be one of {', '.join(titles)}" if titles else "is not possible: the run has no titles"
         raise Problem.of_parameter("title", values["title"], rule)
     group = None if values["group"] is None else group_of(run, values["group"])
-    names = ("start", "limit", "order", "active_since", "title", "at", "active")
-    return _page(run.leaderboard(**{name: values[name] for name in names}, group=group), values)
+    names = ("start", "limit", "order", "active_since", "title", "at", "active", "provisional")
+    shown = {name: values[name] for name in names}
+    return _page(run.leaderboard(**shown, group=group, places=_places(run, values)), values)
+
+
+def _places(run: PublishedRun, values: Values) -> PlaceOptions | None:
+    """The options of places of a request, those that are missing as published; None without any. Raises Problem."""
+    given = {name: values[name] for name in _OF_PLACES if values[name] is not None}
+    if not run.has_intervals:
+        for name in given.keys() - {"min_rounds"}:
+            rule = f"is not possible: the system {run.manifest.system} has no uncertainty"
+            raise Problem.of_parameter(name, str(given[name]), rule)
+    if not given:
+        return None
+    return run.places.changed(**{"rule" if name == "places" else name: value for name, value in given.items()})
 
 
 def group_of(run: PublishedRun, text: str) -> Group:
@@ -106,16 +133,32 @@ def _history(run: PublishedRun, values: Values) -> ManyRows:
     return ManyRows(run.history(handle, values["since"]), {"handle": handle})
 
 
-def many_players(run: PublishedRun, handles: list[str]) -> Any:
+def _player(run: PublishedRun, values: Values) -> Any:
+    player = run.player(_current(run, values["handle"]), _places(run, values))
+    if not _is_shown(player, values["provisional"]):
+        what = "is provisional" if player["provisional"] else "is not provisional"
+        raise Problem(404, f"player {values['handle'][:200]!r} {what}, and provisional is {values['provisional']}")
+    return player
+
+
+def many_players(
+    run: PublishedRun, handles: list[str], places: PlaceOptions | None = None, provisional: str = "show"
+) -> Any:
     """Several players; an entry of ``missing`` for each handle without one, the first ones with similar handles."""
     players: list[dict[str, Any]] = []
     missing: list[dict[str, Any]] = []
     for handle in dict.fromkeys(handles):
         try:
-            players.append({"requested": handle, **run.player(handle)})
+            player = run.player(handle, places)
+            if _is_shown(player, provisional):
+                players.append({"requested": handle, **player})
         except NoPlayerError as error:
             missing.append({"requested": handle, "near": error.near if len(missing) < MOST_SEARCHED else []})
     return {"players": players, "missing": missing}
+
+
+def _is_shown(player: Mapping[str, Any], provisional: str) -> bool:
+    return provisional == "show" or player["provisional"] == (provisional == "only")
 
 
 def _distribution(run: PublishedRun, values: Values) -> Any:
@@ -176,17 +219,18 @@ ENDPOINTS = (
         Parameter("at", "time", "Ratings of this time, with the uncertainty of the days since then."),
         Parameter("active", "age", "Only players with a contest in this time before `at`, or before the last contest."),
         Parameter("group", "text", "Only players with a value of an attribute, as `country:PL`.", None, 1, 1000),
-        _FORMAT,
-    ), _leaderboard, long=("at",)),
+        *_PLACES, _FORMAT,
+    ), _leaderboard, long=("at", *_OF_PLACES)),
     Endpoint("/groups", "Groups of players with the same value of an attribute, best first.", (
         Parameter("attribute", "text", "Only the groups of this attribute.", None, 1, 1000),
         _START, _limit(100), _FORMAT,
     ), _groups),
     Endpoint("/players/{handle}/history", "One row per rated round of a player.", (_SINCE, _FORMAT), _history),
-    Endpoint("/players/{handle}", "One player: place, percentile, rating, attributes, first and last contest.", (),
-             lambda run, values: run.player(_current(run, values["handle"])), quick=True),
-    Endpoint("/players", "Several players.", (_handles(MOST_HANDLES),),
-             lambda run, values: many_players(run, values["handles"]), long=("handles",)),
+    Endpoint("/players/{handle}", "One player: place, percentile, rating, attributes, first and last contest.", _PLACES,
+             _player, quick=True, long=_OF_PLACES),
+    Endpoint("/players", "Several players.", (_handles(MOST_HANDLES), *_PLACES),
+             lambda run, values: many_players(run, values["handles"], _places(run, values), values["provisional"]),
+             long=("handles",)),
     Endpoint("/compare", "Common contests of several players; score and chance of each pair.",
              (_handles(MOST_COMPARED),), lambda run, values: run.compare(values["handles"])),
     Endpoint("/teamrate", "The rating of a team of players.", (_handles(MOST_HANDLES),),

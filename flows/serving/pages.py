@@ -223,8 +223,8 @@ def _leaderboard(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]
 
 
 def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
-    one = None if given["handle"] is None else run.player(given["handle"])
-    return views.distribution(run.leaderboard_table, run.titles, one)
+    one = None if given["handle"] is None else views.about(run, run.player(given["handle"]))
+    return views.distribution(run.ranked_table, run.titles, one)
 
 
 def _compare(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..pages.places import place_columns
 from ..publication.content import Content
 from ..publication.states import digest_of_rows
 from ..results.attributes import COUNTRY, attribute_names, values_of
@@ -73,8 +74,8 @@ class SiteContent(Content):
         return names
 
     def further(self, board: pa.Table) -> dict[str, list[Any]]:
-        """Further columns of a leaderboard: the ``country``, where players have one, and the ``component`` of two."""
-        player, found = board.column("player"), {}
+        """Further columns of a leaderboard: about places; ``country``, where players have one; ``component`` of two."""
+        player, found = board.column("player"), place_columns(board, self.places)
         if self._countries is not None:
             found["country"] = self._countries.take(player.combine_chunks()).to_pylist()
         if len(self.components.sizes) > 1:
@@ -112,7 +113,8 @@ class SiteContent(Content):
     def key(self) -> str:
         """Digest of all that the site depends on."""
         further = [digest_of_rows(self.attributes)] if self.attributes.num_rows else []
-        return digest(self._inputs, self._digests_of_rounds, digest_of_rows(self._contests), self.checksums, *further)
+        shown = [self._digests_of_rounds, digest_of_rows(self._contests), self.checksums, self.places.to_json()]
+        return digest(self._inputs, *shown, *further)
 
     @cached_property
     def _digests_of_rounds(self) -> list[str]:

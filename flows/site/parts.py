@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,11 +17,12 @@ from ..common.times import AGES, parse_span
 from ..pages import views
 from ..pages.colours import title_styles
 from ..pages.links import SiteLinks
+from ..pages.places import places_line
 from ..pages.render import RunFacts, Templates, package_files
 from ..results.attributes import attribute_names, values_of
 from ..results.components import components_line
 from ..results.groups import groups_of, has_value
-from ..results.ranks import are_active
+from ..results.ranks import are_active, chosen
 from .content import Round, SiteContent, digest
 from .shards import (
     PAGE_ROWS,
@@ -104,19 +106,31 @@ class SiteParts:
                 self._files.put(page, html.encode)
         self.board = content.board_of(builder)
         last = max((time or 0 for time in content.about["time_seconds"]), default=0)
-        self.facts = self._facts(self.board.num_rows, content.n_rounds, last, components_line(content.components.sizes))
+        self.facts = replace(
+            self._facts(),
+            n_players=self.board.num_rows,
+            n_rounds=content.n_rounds,
+            last_time_seconds=last,
+            components=components_line(content.components.sizes),
+            places=places_line(content.places, content.has_intervals),
+            n_provisional=self.board.num_rows - self._ranked.num_rows,
+        )
         return pages, np.maximum.accumulate(most).tolist()
+
+    @property
+    def _ranked(self) -> pa.Table:
+        """The players with a place."""
+        return chosen(self.board, "hide")
 
     def _contest_page(self, shown: dict[str, Any], page: str, data: str) -> str:
         rows = {name: values for name, values in shown.items() if isinstance(values, list)}
         context = views.standings(shown, rows, len(shown["handle"]), CONTEST_ROWS, data)
         return self._templates.render("contest", self._facts(), SiteLinks(page, "", self._assets), **context)
 
-    def _facts(self, n_players: int = 0, n_rounds: int = 0, last: int = 0, components: str = "") -> RunFacts:
-        """The run; without counts for pages that do not change with new rounds."""
+    def _facts(self) -> RunFacts:
+        """The run without counts and lines, for pages that do not change with new rounds."""
         content = self._content
-        names, counts = (content.run, content.system, content.dataset), (n_players, n_rounds, last)
-        return RunFacts(*names, *counts, content.format, self._attributes, components)
+        return RunFacts(content.run, content.system, content.dataset, 0, 0, 0, content.format, self._attributes)
 
     def histories(self, n_players: list[int]) -> list[dict[str, Any]]:
         """The files of histories: a folder a level, with the number of its files."""
@@ -192,7 +206,7 @@ class SiteParts:
         if not self._attributes:
             return {}
         attributes, version = self._content.attributes, self._files.version
-        table, links = groups_of(self.board, attributes), SiteLinks(f"{version}groups.html", version, self._assets)
+        table, links = groups_of(self._ranked, attributes), SiteLinks(f"{version}groups.html", version, self._assets)
         shown = views.groups(table, links)
         for section in shown["sections"]:
             values = values_of(attributes, section["name"], self.board.column("player"))
@@ -206,7 +220,7 @@ class SiteParts:
 
     def distribution(self) -> str:
         """The histogram of ratings, as data and as a page."""
-        shown = views.distribution(self.board, self._content.format.titles)
+        shown = views.distribution(self._ranked, self._content.format.titles)
         self._page("distribution", **shown)
         bins = shown["bins"]
         quantiles = {"share": [q for q, _ in bins.quantiles], "rating": [value for _, value in bins.quantiles]}

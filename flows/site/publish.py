@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
@@ -56,11 +58,13 @@ def publish_site(
     steal: bool = False,
     rebuild: bool = False,
     on_progress: ProgressCallback = not_shown,
+    places: Mapping[str, Any] | None = None,
 ) -> SiteReport:
     """Write the current state of a run as a site of static files.
 
     ``folder``: folder or address of an object store. An existing site of the run gets a new version.
     ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
+    ``places``: as for :class:`ranklake.flows.publication.content.Content`.
     ``steal``: take the lease over from a writer that is certainly dead.
     ``rebuild``: write every file again, and replace the site of another run.
     ``on_progress``: called with the rows that are written, of all: participations and players, each for two kinds of
@@ -78,7 +82,7 @@ def publish_site(
     if dataset in Dataset.names(lake):
         refuse_games(Dataset.open(lake, dataset), run_name, tables)
     with hold_lease(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal):
-        content = SiteContent(lake, run_name, deviations, titles)
+        content = SiteContent(lake, run_name, deviations, titles, places=places)
         if content.n_rounds > MAX_ROUNDS:
             rule = f"a site has at most {MAX_ROUNDS:,} rounds, run {run_name} has {content.n_rounds:,}"
             raise LakeError(f"{rule}; `ranklake publish` writes tables of any size")
@@ -107,6 +111,7 @@ def _write(
         "uncertainty": parts.uncertainty,
         "titles": views.ladder(content.format.titles),
         "players": parts.board.num_rows,
+        "ranked": parts.facts.n_ranked,
         "rounds": content.n_rounds,
         "last_time_seconds": parts.facts.last_time_seconds,
         "histories": parts.histories(n_players),

@@ -43,8 +43,8 @@ def numbers(values: npt.NDArray[np.float64], decimals: int) -> list[float | int 
 
 
 def board_pages(board: pa.Table, decimals: int, **further: Sequence[Any]) -> Iterator[dict[str, list[Any]]]:
-    """The leaderboard in pages of ``PAGE_ROWS``; ``ties`` is the number of players at a place."""
-    places = board.column("place").to_numpy()
+    """The leaderboard in pages of ``PAGE_ROWS``; ``ties`` is the number of players at a place, also at no place."""
+    places = board.column("place").fill_null(0).to_numpy()
     _, where, counts = np.unique(places, return_inverse=True, return_counts=True)
     columns: dict[str, list[Any]] = {
         name: board.column(name).to_pylist() for name in ("place", "handle", "n_rounds", "last_time_seconds")

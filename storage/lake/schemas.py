@@ -290,7 +290,8 @@ _RATINGS = pa.schema(
     ]
 )
 
-_LEADERBOARD = pa.schema(
+# The columns of a leaderboard before anything about its places, see ``PLACES``.
+LEADERBOARD = pa.schema(
     [
         _field("place", pa.int64(), "from 1, best first; equals share", "place"),
         _HANDLE,
@@ -313,7 +314,7 @@ _LEADERBOARD = pa.schema(
 # Columns of leaderboards that say how sure a place is; see :func:`ranklake.flows.results.ranks.ranked`.
 PLACES = pa.schema(
     [
-        _field("provisional", pa.bool_(), "whether the player has no place yet: too few rounds, or too uncertain"),
+        _field("provisional", pa.bool_(), "whether rounds are too few, or sigma too large, for a place", nullable=True),
         _field("place_high", pa.int64(), "best place by skill that the player may have", "place", nullable=True),
         _field("place_low", pa.int64(), "worst place by skill that the player may have", "place", nullable=True),
         _field("tier", pa.int64(), "from 1, best first: nobody can be told from the first of the tier", nullable=True),
@@ -337,7 +338,7 @@ PUBLISHED = {
         "players": PLAYERS,
         "contests": _CONTESTS,
         "ratings": _RATINGS,
-        "leaderboard": _LEADERBOARD,
+        "leaderboard": pa.schema([*LEADERBOARD, *PLACES]),
     }.items()
 }
 

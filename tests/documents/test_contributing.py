@@ -105,10 +105,10 @@ def test_contributing__a_command_runs(install: Any, lake: Lake) -> None:
 def test_contributing__a_column_fits_the_leaderboard(install: Any, lake: Lake) -> None:
     module = install("flows/results/states")
     board = leaderboard(lake, "club-elo")
-    extended = board.append_column(module.FIELD, module.provisional(board.column("n_rounds")))
-    assert extended.schema.names == [*board.schema.names, "provisional"]
-    assert extended.schema.field("provisional").type == pa.bool_()
-    assert set(extended.column("provisional").to_pylist()) == {True}
+    extended = board.append_column(module.FIELD, module.veteran(board.column("n_rounds")))
+    assert extended.schema.names == [*board.schema.names, "veteran"]
+    assert extended.schema.field("veteran").type == pa.bool_()
+    assert set(extended.column("veteran").to_pylist()) == {False}
 
 
 def test_contributing__commands_and_links_exist() -> None:

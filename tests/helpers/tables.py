@@ -16,6 +16,7 @@ from helpers.answers import leaderboard
 from helpers.lakes import same_tables
 
 from ranklake.flows.answers.run import open_published
+from ranklake.flows.publication.content import published_board
 from ranklake.flows.publication.root import read_published
 from ranklake.flows.results.display import Display
 from ranklake.storage import Contest, Dataset, Lake, Run
@@ -113,7 +114,7 @@ def assert_published(lake: Lake, run: str = "run", deviations: float | None = No
     opened = Run.open(lake, run)
     dataset, segments = Dataset.open(lake, opened.config["dataset"]), opened.segments().segments
     assert same_tables(read(lake, "ratings", run=run), expected_ratings(lake, run, deviations))
-    board = leaderboard(lake, run, deviations)
+    board = published_board(leaderboard(lake, run, deviations))
     assert same_tables(read(lake, "leaderboard", run=run), board)
     assert same_tables(pq.read_table(folder(lake, "latest.parquet", run)), board)
     assert same_content(

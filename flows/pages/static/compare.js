@@ -1,5 +1,5 @@
 // The comparison of players: the graph, and on the static site all values.
-import { element, format, manifest, player, playerAddress, visible } from "./data.js";
+import { element, format, manifest, placeText, player, playerAddress, visible } from "./data.js";
 import { draw, start } from "./graph.js";
 
 const MOST = 20;
@@ -40,8 +40,8 @@ function fill(site, players) {
   const show = format(site);
   document.querySelector("[data-players] tbody").replaceChildren(...players.map((one, p) => element("tr", {},
     element("td", {}, element("span", { class: `key line s${p % 8}` }), element("a", { class: show.tier(one.rating.at(-1)), href: playerAddress(one.handle) }, visible(one.handle))),
-    element("td", {}, one.place_now.toLocaleString("en")),
-    element("td", { class: show.tier(one.rating.at(-1)) }, show.number(one.rating.at(-1))),
+    element("td", {}, placeText(one)),
+    element("td", { class: show.tier(one.rating.at(-1)) }, `${show.number(one.rating.at(-1))}${one.missing ? "?" : ""}`),
     element("td", {}, show.number(one.max_rating)),
     element("td", {}, String(one.rating.length)))));
   const pairs = players.flatMap((one, p) => players.slice(p + 1).map((other) => [one, other, meet(one, other)]));

@@ -38,7 +38,7 @@ export function format({ titles, decimals }) {
     const step = rating === null ? -1 : titles.findLastIndex((title) => title.minimum === null || rating >= title.minimum);
     return step < 0 ? "t" : `t t${step}`;
   };
-  const share = (value) => `${(Math.floor(value * 10000) / 100).toFixed(2)} %`; // 100 % would be everybody
+  const share = (value) => value === null ? "–" : `${(Math.floor(value * 10000) / 100).toFixed(2)} %`; // 100 % would be everybody
   const text = (value) => (Math.abs(value) < LARGE ? value.toFixed(decimals) : String(Number(value.toPrecision(3))));
   const number = (value) => (value === null ? "–" : text(value));
   const difference = (before, after) => Number(after.toFixed(decimals)) - Number(before.toFixed(decimals)); // of the shown numbers
@@ -130,7 +130,13 @@ export async function player(handle) {
   return { handle, ...columns, ...place };
 }
 
-/** Place, highest rating, country and component, from the page of the leaderboard that has the rating. */
+/** A place with its interval, as 12 (9-17); a dash for a provisional player. */
+export function placeText({ place_now: place, place_high: high, place_low: low }) {
+  const count = (value) => value.toLocaleString("en");
+  return place === null ? "–" : count(place) + (high ? ` (${count(high)}-${count(low)})` : "");
+}
+
+/** Place with its interval, what is missing for one, highest rating, country and component, from the page of the leaderboard that has the rating. */
 async function placeOf(site, handle, rating) {
   const { first, files, rows } = site.leaderboard;
   let page = first.findLastIndex((top) => top >= rating);
@@ -138,8 +144,10 @@ async function placeOf(site, handle, rating) {
     const board = await once(`${root}data/leaderboard/${String(page).padStart(3, "0")}-${files[page]}.json.gz`);
     const at = board.handle.indexOf(handle);
     if (at >= 0) {
-      const worse = site.players - (board.place[at] - 1) - board.ties[at];
-      return { place_now: board.place[at], max_rating: board.max_rating[at], below: worse / site.players, country: board.country?.[at], component: board.component?.[at], page, rows };
+      const [place, value] = [board.place[at], (name) => board[name]?.[at]];
+      const below = place === null ? null : (site.ranked - (place - 1) - board.ties[at]) / site.ranked;
+      const interval = { place_now: place, place_high: value("place_high"), place_low: value("place_low"), missing: value("missing") };
+      return { ...interval, below, max_rating: board.max_rating[at], country: value("country"), component: value("component"), page, rows };
     }
     if (board.rating[0] > rating) break;
   }

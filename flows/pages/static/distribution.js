@@ -32,7 +32,7 @@ async function show(handle) {
   }
   const rating = one.rating.at(-1);
   const { number, share } = format(site);
-  notice.textContent = `${visible(handle)}: rating ${number(rating)}, better than ${share(one.below)} of ${site.players.toLocaleString("en")} players`;
+  notice.textContent = `${visible(handle)}: rating ${number(rating)}, ${one.missing ? `provisional: ${one.missing}` : `better than ${share(one.below)} of ${site.ranked.toLocaleString("en")} players`}`;
   mark(rating);
 }
 

@@ -1,5 +1,5 @@
 // The page of a player: the graph, and on the static site all values.
-import { contestAddress, day, element, format, manifest, player, playerAddress, search, version, visible, root } from "./data.js";
+import { contestAddress, day, element, format, manifest, placeText, player, playerAddress, search, version, visible, root } from "./data.js";
 import { draw, start } from "./graph.js";
 
 const page = document.querySelector("[data-player]");
@@ -16,8 +16,9 @@ function fill(site, one) {
   document.title = `${visible(one.handle)} · ${visible(site.run)}`;
   set("handle", visible(one.handle), show.tier(rating));
   set("title", visible(show.title(rating)));
-  set("rating", show.number(rating), show.tier(rating));
-  set("place", one.place_now.toLocaleString("en"));
+  set("rating", `${show.number(rating)}${one.missing ? "?" : ""}`, show.tier(rating));
+  set("missing", one.missing ? `provisional: ${one.missing}` : "");
+  set("place", placeText(one));
   set("below", show.share(one.below));
   set("max_rating", show.number(one.max_rating));
   set("belief", `${show.number(mu)} ± ${show.number(sigma)}`);

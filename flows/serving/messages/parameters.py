@@ -26,6 +26,7 @@ class Parameter:
     ``default``: the value without the parameter; None if there is none.
     ``short``: whether numbers of fewer than nine digits are UTC seconds, too, and not perhaps a year or a date.
     ``low``, ``high``: limits of a number, or of the length of a text or a list; both inclusive.
+    ``between``: whether a number must be between the limits, and not at one.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     required: bool = False
     short: bool = False
+    between: bool = False
 
     def rule(self) -> str:
         """The rule in words, after the name."""
@@ -51,8 +53,11 @@ class Parameter:
         if self.kind == "text":
             return f"must have at most {min(self.high, LONGEST):.0f} characters"
         what = "an integer" if self.kind == "integer" else "a finite number"
+        signs = (">", "<") if self.between else (">=", "<=")
         limits = [
-            f"{sign} {_text(limit)}" for sign, limit in ((">=", self.low), ("<=", self.high)) if math.isfinite(limit)
+            f"{sign} {_text(limit)}"
+            for sign, limit in zip(signs, (self.low, self.high), strict=True)
+            if math.isfinite(limit)
         ]
         return f"must be {what}" + (f" {' and '.join(limits)}" if limits else "")
 
@@ -66,6 +71,7 @@ class Parameter:
                 form.fullmatch(text) is not None
                 and math.isfinite(value := kind(text))
                 and self.low <= value <= self.high
+                and not (self.between and value in (self.low, self.high))
             )
         elif fits and self.kind == "time":
             try:
@@ -101,7 +107,8 @@ class Parameter:
                 return schema | {"enum": list(self.choices)} | self._default()
             low = {"minLength": int(self.low)} if math.isfinite(self.low) else {}
             return schema | low | {"maxLength": int(min(self.high, LONGEST))}
-        limits = {key: _number(limit, self.kind) for key, limit in (("minimum", self.low), ("maximum", self.high))
+        names = ("exclusiveMinimum", "exclusiveMaximum") if self.between else ("minimum", "maximum")
+        limits = {key: _number(limit, self.kind) for key, limit in zip(names, (self.low, self.high), strict=True)
                   if math.isfinite(limit)}  # fmt: skip
         return {"type": self.kind} | limits | self._default()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 import tomllib
@@ -71,7 +72,7 @@ def facts(name: str = "run", titles: Titles = CODEFORCES) -> RunFacts:
 
 def player(handle: str, rating: float = 1500.0, **attributes: str) -> dict[str, Any]:
     return {"handle": handle, "place": 1, "rating": rating, "mu": 1600.0, "sigma": 100.0, "max_rating": 1500.0,
-            "last_time_seconds": 1_600_000_000, "n_rounds": 2, "percentile": 50.0,
+            "last_time_seconds": 1_600_000_000, "n_rounds": 2, "percentile": 50.0, "missing": None,
             "attributes": attributes}  # fmt: skip
 
 
@@ -118,7 +119,7 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         some = {"chosen": {"group": name, "active": "1y"}, "choices": {"groups": [name], "active": [("1y", "a year")]}}
     group = {"place": 1, "value": name, "rating": 1500.0, "n_players": 2, "best": name, "best_rating": 1500.0}
     section = {"name": name, "n": 2, "rows": [group | {"address": links.group(name, name)}]}
-    board["country"] = [name] * len(board["place"])
+    board |= {"country": [name], "place_high": [1], "place_low": [2], "missing": ["2 more rounds"]}
     page = views.board(board, page=0, n_pages=2, total=2, heading=name, **some)
     return server | {
         "leaderboard": templates.render("leaderboard", run, links, **page),
@@ -176,6 +177,37 @@ def test_pictures__of_any_name_are_wellformed_and_have_no_markup_of_it(name: str
         assert {one.tag.rpartition("}")[2] for one in picture.iter()} <= SAFE_TAGS | {"style"}
         assert not any(key.startswith("on") for one in picture.iter() for key in one.attrib)
         assert len(text) < 20_000
+
+
+@pytest.mark.parametrize("links", LINKS, ids=["site", "server"])
+def test_pages__show_the_interval_of_a_place_and_mark_provisional_ratings(links: Links) -> None:
+    places = "(9-17) are the places"
+    run = dataclasses.replace(facts(), n_players=1_300, places=places, n_provisional=100)
+    board = {"place": [12, None], "handle": ["ada", "bob"], "rating": [1500, 1400], "sigma": [50, 300],
+             "n_rounds": [9, 3], "max_rating": [1500, 1400], "last_time_seconds": [0, 0], "place_high": [9, None],
+             "place_low": [1_700, None], "missing": [None, "2 more rounds"]}  # fmt: skip
+
+    def text(template: str, **context: Any) -> str:
+        return " ".join("".join(Page(Templates.shared().render(template, run, links, **context)).texts).split())
+
+    shown = text("leaderboard", **views.board(board, heading="FI", total=2))
+    assert places in shown
+    assert "12 (9-1700)ada1500509" in shown
+    assert "–bob1400?3003" in shown
+    assert "among all 1,200 ranked players" in shown
+    html = Templates.shared().render("leaderboard", run, links, **views.board(board))
+    assert html.count('<abbr title="provisional: 2 more rounds">?</abbr>') == html.count("provisional") == 1
+    graph = history("ada", [0], [1400.0], [1500.0], [100.0], [None])
+    ranked = player("ada") | {"place": 1_200, "place_high": 9, "place_low": 1_700}
+    provisional = player("bob") | {"place": None, "percentile": None, "missing": "2 more rounds"}
+    pages = [text("player", player=one, rounds=[], history={"players": [graph]}) for one in (ranked, provisional)]
+    assert "Rating1500 Place1,200 (9-1,700) Better than50.00 %" in pages[0]
+    assert "Rating1500? provisional: 2 more rounds Place– Better than–" in pages[1]
+    both = text(
+        "compare", players=[ranked, provisional], pairs=[], apart="", skills=False, history={"players": [graph]}
+    )
+    assert "ada1,200 (9-1,700)1500" in both
+    assert "bob–1500?" in both
 
 
 def test_badge__texts_have_contrast() -> None:
@@ -320,7 +352,7 @@ def test_histogram__has_a_bar_for_every_bin() -> None:
 def test_titles__of_a_file_colour_the_pages() -> None:
     titles = Titles("mine", (Title("low", -math.inf, "#123456"), Title("high", 1450.0, "#fedcba")))
     html = pages("ada", LINKS[0], facts(titles=titles))["leaderboard"]
-    assert "<tbody class=t1><tr><td>1<td>" in html
+    assert "<tbody class=t1><tr><td>1 <small class=span>(1-2)</small><td>" in html
 
 
 def test_package__has_its_templates_and_static_files() -> None:

@@ -20,6 +20,7 @@ import pytest
 from helpers.api import ask
 
 from ranklake.flows.answers import run as answers
+from ranklake.flows.answers.index_rows import IndexRows
 from ranklake.flows.serving import app as serving_app
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS, MOST_SEARCHED
@@ -47,9 +48,8 @@ def with_any_parameter() -> list[str]:
     for endpoint in ENDPOINTS:
         path = f"{RUN}{endpoint.path}".replace("{handle}", "player 1").replace("{contest_id}", "3")
         others = "".join(f"{one.name}=player 1&" for one in endpoint.parameters if one.required)
-        found += [
-            f"{path}?{others}{one.name}={OF_TIME[one.kind]}" for one in endpoint.parameters if one.kind in OF_TIME
-        ]
+        values = {one.name: "0.5" if one.between else OF_TIME.get(one.kind) for one in endpoint.parameters}
+        found += [f"{path}?{others}{name}={value}" for name, value in values.items() if value is not None]
     return found
 
 
@@ -67,6 +67,7 @@ def asked(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[
         return computed
 
     monkeypatch.setattr(answers, "leaderboard", watched(answers.leaderboard))
+    monkeypatch.setattr(IndexRows, "ranked", watched(IndexRows.ranked))
     monkeypatch.setattr(Search, "similar", watched(Search.similar))
 
     def send(address: str) -> tuple[int, list[bool]]:
@@ -87,7 +88,7 @@ def test_long_computations__wait_for_a_core_at_every_address(asked: Callable[[st
         assert status == 200, address
         assert all(long), address
         n_long += len(long)
-    assert n_long == 2  # at=, year=
+    assert n_long == 7  # at= and year= with the places then; interval=, min_rounds= and max_sigma= once
     for address in SIMILAR:
         status, long = asked(address)
         assert status in (200, 303, 404), address

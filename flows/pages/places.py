@@ -1,0 +1,54 @@
+"""What the pages say about places: their intervals, the rule of these, and what provisional players lack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..common.text import count
+from ..results.places import PlaceOptions
+
+_RULES = {
+    "separated": "the places by skill, where players compare whose μ ± {z:.3g} σ do not meet",
+    "own": "the places that μ ± {z:.3g} σ have among the μ of all others",
+}
+
+
+def places_line(options: PlaceOptions, intervals: bool) -> str:
+    """The legend of the places of a leaderboard, with the rule of their ``intervals`` if there are any."""
+    rule = _RULES[options.rule].format(z=options.z)
+    shown = [f"In brackets are {rule} (rule {options.rule}, {100 * options.interval:g} %)."] if intervals else []
+    few = [f"fewer than {count(options.min_rounds, 'round')}"] if options.min_rounds else []
+    wide = [f"σ above {options.max_sigma:g}"] if options.max_sigma < float("inf") else []
+    return " ".join(shown + ([f"? is provisional: {' or '.join(few + wide)}."] if few + wide else []))
+
+
+def missing(options: PlaceOptions, n_rounds: int, sigma: float) -> str | None:
+    """What a player lacks for a place, as "2 more rounds"; None for one who has a place."""
+    more = options.min_rounds - n_rounds
+    lacks = [count(more, "more round")] if more > 0 else []
+    lacks += [f"σ of at most {options.max_sigma:g}"] if sigma > options.max_sigma else []
+    return " and ".join(lacks) or None
+
+
+def place_columns(board: pa.Table, options: PlaceOptions) -> dict[str, list[Any]]:
+    """The columns of a leaderboard about places, as lists: intervals, and what is ``missing``, where there are any."""
+    found: dict[str, list[Any]] = {"place": board.column("place").to_pylist()}
+    for name in ("place_high", "place_low"):
+        if name in board.column_names and board.column(name).null_count < board.num_rows:
+            found[name] = board.column(name).to_pylist()
+    if pc.any(board.column("provisional")).as_py():
+        pairs = zip(board.column("n_rounds").to_pylist(), board.column("sigma").to_pylist(), strict=True)
+        found["missing"] = [missing(options, *pair) for pair in pairs]
+    return found
+
+
+def place_text(player: Mapping[str, Any]) -> str:
+    """The place of a player with its interval, as ``12 (9-17)``; a dash for a provisional player."""
+    place, high, low = (player.get(name) for name in ("place", "place_high", "place_low"))
+    if place is None:
+        return "–"
+    return f"{place:,}" if high is None else f"{place:,} ({high:,}-{low:,})"
