@@ -14,7 +14,7 @@ from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 from ranklake.storage.names.search import fold
 
-from ..publication.index_parts import UNRATED, IndexPart, integers, read_mapped
+from ..publication.index_parts import SMOOTHED_ROWS, UNRATED, IndexPart, integers, read_mapped
 from ..publication.root import IndexFile, IndexManifest, index_path
 from ..results.components import Components
 from ..results.places import PlaceOptions, percentiles
@@ -24,6 +24,7 @@ from ..results.titles import Titles
 
 if TYPE_CHECKING:
     from ..results.display import Display
+    from .dates import SmoothedPlayer
 
 _STATE = {"rating": float, "mu": float, "sigma": float, "n_rounds": np.int32, "max_rating": float}
 
@@ -139,6 +140,15 @@ class IndexRows:
         return self._table(self.manifest.groups, OF_ATTRIBUTES["groups"])
 
     @cached_property
+    def _smoothed(self) -> pa.Table:
+        """The rows of the smoothing by player; see ``SMOOTHED_ROWS``."""
+        return self._table(self.manifest.smoothed, SMOOTHED_ROWS)
+
+    @cached_property
+    def _smoothed_players(self) -> npt.NDArray[np.int32]:
+        return integers(self._smoothed.column("player"))
+
+    @cached_property
     def unrated_table(self) -> pa.Table:
         """The rows of unrated participants, in order of rounds; see ``UNRATED``."""
         return self._table(self.manifest.unrated, UNRATED)
@@ -153,6 +163,24 @@ class IndexRows:
             if rows.num_rows:
                 break
         return rows.append_column("opponent", pa.array(self.opponents_of(player))) if self.manifest.games else rows
+
+    def smoothed_player(self, player: int) -> SmoothedPlayer | None:
+        """The smoothed rounds of a player; None unless the smoothing is published. Imports kernels."""
+        from ranklake.rating_kernels.smoothing.dates import Path
+        from ranklake.rating_kernels.smoothing.params import Smoothing
+
+        from .dates import SmoothedPlayer
+
+        if self.manifest.smoothed is None:
+            return None
+        number = np.int32(player)
+        start, stop = (np.searchsorted(self._smoothed_players, number, side=side) for side in ("left", "right"))
+        columns = self._smoothed.slice(start, stop - start)
+        names = ("smooth_mu", "smooth_sigma", "log_gain", "time_seconds", "round_index")
+        mean, sigma, log_gain, times, rounds = (columns.column(name).to_numpy() for name in names)
+        sizes = self.contests_table.column("n_players").fill_null(2).to_numpy()[rounds]
+        path = Path(mean, np.square(sigma), log_gain)
+        return SmoothedPlayer(path, times, sizes, Smoothing(**self.manifest.smoothed.params))
 
     def rounds_of(self, player: int) -> npt.NDArray[np.int32]:
         """The indices of a player's rounds, ascending."""
@@ -244,7 +272,7 @@ class IndexRows:
     def load(self) -> None:
         """Open all files."""
         _ = self.leaderboard_table, self.contests_table, self.aliases_table, self.attributes_table
-        _ = self.groups_table, self.unrated_table, self.parts
+        _ = self.groups_table, self.unrated_table, self._smoothed, self.parts
 
     @cached_property
     def parts(self) -> tuple[IndexPart, ...]:

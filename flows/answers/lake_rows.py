@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,7 @@ from ..results.display import Display
 from ..results.places import PlaceOptions
 from ..results.ranks import ranked
 from ..results.rated_rounds import LeaderboardBuilder, RatedRounds
-from ..results.smoothed import RunSmoothing
+from ..results.smoothed import RunSmoothing, times_of_rows
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import TitlesChoice
 from .dates import SmoothedPlayer
@@ -93,24 +92,9 @@ class LakeRows(RatedRounds):
                 found = rows.take(pa.array(at))
                 mean, sigma, log_gain, index = (found.column(name).to_numpy() for name in _PATH)
                 sizes = self.contests_table.column("n_players").fill_null(2).to_numpy()
-                path = Path(mean, np.square(sigma), log_gain)
-                return player, SmoothedPlayer(path, self._ends_of(player, index), sizes[index], params)
+                times = times_of_rows(self, rows.column("round_index").to_numpy())[at]
+                return player, SmoothedPlayer(Path(mean, np.square(sigma), log_gain), times, sizes[index], params)
         return None
-
-    def _ends_of(self, player: int, index: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-        """The end of each row of a player, given the rounds; of games, their own times."""
-        if not self.of_games:
-            return self.ends[index]
-        known = self.dataset.contests.column("contest_id").combine_chunks()
-        ids = pa.array(self.chain.contest_ids, pa.string()).take(pa.array(np.unique(index)))
-        places = set(pc.index_in(ids, value_set=known).to_pylist())
-        times = [
-            part.games.time_seconds[np.flatnonzero(part.player[a:b] == player) // 2 + a // 2]
-            for part in self.dataset.standings(min(places), max(places) + 1)
-            for place, (a, b) in enumerate(pairwise(part.offsets.tolist()), part.first_contest)
-            if part.games is not None and place in places
-        ]
-        return np.concatenate(times)
 
     def _rows_of(self, table: pa.Table, players: pa.Int32Array) -> pa.Table:
         """The rows of some players with their points, and the player of the row beside each: of games, the opponent."""

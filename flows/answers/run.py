@@ -136,6 +136,23 @@ class PublishedRun(IndexRows):
         rows = pa.table({name: columns[name] for name in _HISTORY if name in columns})
         return rows if since is None else rows.filter(pc.greater_equal(rows.column("time_seconds"), since))
 
+    def between(self, handle: str, start: int, end: int) -> dict[str, Any]:
+        """The difference of a player's skill between two dates; raises as :meth:`player`.
+
+        Raises ``ValueError`` as :func:`.dates.difference_between`, ``MissingError`` unless the smoothing is published.
+        """
+        from .dates import difference_between
+
+        row = self.handles.row(handle)
+        found = self.smoothed_player(self.handles.player(row))
+        if found is None:
+            raise MissingError(
+                f"run {self.name} is published without smoothed skills: `ranklake smooth --run {self.name}`, then "
+                f"`ranklake publish --run {self.name}`",
+                path=index_path(self.name),
+            )
+        return difference_between(self.handles.handle(row), found, start, end).to_json()
+
     def compare(self, handles: list[str]) -> dict[str, Any]:
         """The common rounds of several players and the score of each pair; raises as :meth:`player`.
 

@@ -24,9 +24,9 @@ from ..results.groups import groups_of
 from ..results.places import PlaceOptions
 from ..results.ranks import chosen, ranked
 from ..results.rated_rounds import LeaderboardBuilder, RatedRounds
-from ..results.smoothed import SKILLS, RunSmoothing
+from ..results.smoothed import SKILLS, RunSmoothing, times_of_rows
 from ..results.titles import TitlesChoice
-from .index_parts import UNRATED
+from .index_parts import SMOOTHED_ROWS, UNRATED
 from .root import source_digest
 
 _RATED = [name for name in ROUNDS.names if name != "contest_id"]  # taken by round number, for speed
@@ -242,6 +242,15 @@ class Content:
     def smoothing(self) -> RunSmoothing:
         """The smoothing of the run. Its columns of the ratings are null unless it is current."""
         return RunSmoothing(self._run, self._chain)
+
+    def smoothed_rows(self) -> pa.Table | None:
+        """The rows of the current smoothing by player, ``SMOOTHED_ROWS``; None if an earlier release made it."""
+        rows = self.smoothing.read()
+        if rows.column("log_gain").null_count:
+            return None
+        rows = rows.append_column("time_seconds", pa.array(times_of_rows(self._rated, rows["round_index"].to_numpy())))
+        order = np.argsort(rows.column("player").to_numpy(), kind="stable")
+        return rows.select(SMOOTHED_ROWS.names).take(pa.array(order)).cast(SMOOTHED_ROWS)
 
     @property
     def stale_smoothing(self) -> str:

@@ -32,6 +32,13 @@ UNRATED = pa.schema(
     ]
 )
 """Columns of the rows of unrated participants."""
+SMOOTHED_ROWS = pa.schema(
+    [
+        ("player", pa.int32()), ("round_index", pa.int32()), ("time_seconds", pa.int64()),
+        ("smooth_mu", pa.float64()), ("smooth_sigma", pa.float64()), ("log_gain", pa.float64()),
+    ]
+)  # fmt: skip
+"""Columns of smoothed rows, sorted by player and round; times are 0 if unknown."""
 _OPTIONAL = pa.schema([("team", pa.string()), ("points", pa.float64())])  # of parts whose rounds have some
 _BY_ROUND = "by_round"  # rows of the file in order of rounds and standings
 

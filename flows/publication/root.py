@@ -54,6 +54,16 @@ class PartFile(IndexFile, frozen=True):
     teams: bool = False
 
 
+class SmoothedFile(IndexFile, frozen=True):
+    """A file with the smoothed rows of all rounds, sorted by player; see ``SMOOTHED_ROWS``.
+
+    ``smoothing``: digest of the smoothing. ``params``: its hyperparameters.
+    """
+
+    smoothing: str
+    params: dict[str, Any]
+
+
 class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FORMAT_VERSION):
     """The state of a published run, and the parts that have it. The settings of the run are as in ``run.json``.
 
@@ -121,6 +131,7 @@ class IndexManifest(Root, frozen=True, kw_only=True, tag_field="format", tag=FOR
     ``attributes``, ``groups``: tables of the same state; None without attributes.
     ``unrated``: the rows of unrated participants, in order of rounds; None without any. Earlier releases wrote no such
     file.
+    ``smoothed``: the rows of the smoothing; None unless that is current and has gains.
     ``components``: number of players of each component, largest first, as ``Components.sizes``; ``pools`` in the file.
     Earlier releases wrote none.
     """
@@ -132,12 +143,14 @@ class IndexManifest(Root, frozen=True, kw_only=True, tag_field="format", tag=FOR
     attributes: IndexFile | None = None
     groups: IndexFile | None = None
     unrated: IndexFile | None = None
+    smoothed: SmoothedFile | None = None
     components: tuple[int, ...] | None = msgspec.field(default=None, name="pools")
 
     @property
     def files(self) -> tuple[IndexFile, ...]:
         """All files."""
-        tables = (self.leaderboard, self.contests, self.aliases, self.attributes, self.groups, self.unrated, self.plain)
+        tables = (self.leaderboard, self.contests, self.aliases, self.attributes, self.groups, self.unrated)
+        tables = (*tables, self.smoothed, self.plain)
         return (*self.parts, *(file for file in tables if file is not None))
 
 

@@ -27,6 +27,7 @@ from .root import (
     IndexManifest,
     PartFile,
     Root,
+    SmoothedFile,
     index_path,
     read_published,
 )
@@ -128,10 +129,24 @@ class RootWriter:
         rows = content.unrated()
         if rows.num_rows:
             files["unrated"] = self._table("unrated", rows)
+        if (smoothed := self._smoothed(content, before)) is not None:
+            files["smoothed"] = smoothed
         # Components need all rows of the run: an unchanged one keeps the sizes that it has.
         same = before is not None and (before.source, before.state) == (source, state)
         components = before.components if before is not None and same else None
         return {"parts": parts, "components": content.components.sizes if components is None else components, **files}
+
+    def _smoothed(self, content: VersionedContent, before: IndexManifest | None) -> SmoothedFile | None:
+        smoothing, known = content.smoothing, None if before is None else before.smoothed
+        if smoothing.digest is None:
+            return None
+        if known is not None and known.smoothing == smoothing.digest and self._is_there(known):
+            return known
+        rows = content.smoothed_rows()
+        if rows is None:
+            return None
+        file = self._table("smoothed", rows)
+        return SmoothedFile(file.name, file.size, file.digest, smoothing.digest, dict(smoothing.params))
 
     def _parts(self, content: VersionedContent, before: IndexManifest | None) -> tuple[PartFile, ...]:
         kept, _ = content.kept("leaderboard", None if before is None else before.state)

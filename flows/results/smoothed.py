@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranklake.storage import Chain, LakeError, Run
 from ranklake.storage.lake.access.lake import digest_of_facts
 from ranklake.storage.lake.layout import smoothing_folder
 from ranklake.storage.runs.smoothing import StoredSmoothing
+
+if TYPE_CHECKING:  # imports kernels
+    from .rated_rounds import RatedRounds
 
 SKILLS = ("smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")
 NUMERICS = 1  # raise it when a release changes the bits of any smoothing
@@ -65,3 +72,28 @@ def smoothing_digest(chain: Chain, params: Mapping[str, Any]) -> str:
     last = chain.segments[-1].last_digest if chain.segments else ""
     facts = [last, chain.stop_round, dict(params), NUMERICS]
     return digest_of_facts(facts)
+
+
+def times_of_rows(rated: RatedRounds, round_index: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """The end of each of all rated rows of a run, UTC seconds, 0 if unknown; of games, their own times.
+
+    ``round_index``: of the rows, in order. Raises ``LakeError``: the data set has other games now.
+    """
+    times: npt.NDArray[np.int64] = rated.ends[round_index]
+    if not rated.of_games:
+        return times
+    ids, known = pa.array(rated.chain.contest_ids, pa.string()), rated.dataset.contests.column("contest_id")
+    rounds = {place: number for number, place in enumerate(pc.index_in(ids, known.combine_chunks()).to_pylist())}
+    first = np.searchsorted(round_index, np.arange(len(ids) + 1)).tolist()
+    for part in rated.dataset.standings():
+        assert part.games is not None, "a data set of games"
+        for place, (a, b) in enumerate(pairwise(part.offsets.tolist()), part.first_contest):
+            if (number := rounds.get(place)) is None or first[number] == first[number + 1]:
+                continue
+            if b - a != first[number + 1] - first[number]:
+                raise LakeError(
+                    f"run {rated.run.name}: the games of {ids[number]} have changed since they were rated; "
+                    f"`ranklake rate --run {rated.run.name}` rates them again"
+                )
+            times[first[number] : first[number + 1]] = np.repeat(part.games.time_seconds[a // 2 : b // 2], 2)
+    return times

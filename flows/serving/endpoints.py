@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from ranklake.storage import MissingError
+
 from ..answers.handles import NoPlayerError
 from ..answers.leaderboard import ORDERS, Group, Page
 from ..answers.run import PublishedRun
@@ -141,6 +143,16 @@ def _player(run: PublishedRun, values: Values) -> Any:
     return player
 
 
+def _between(run: PublishedRun, values: Values) -> Any:
+    handle = _current(run, values["handle"])
+    try:
+        return run.between(handle, values["since"], values["until"])
+    except ValueError as error:
+        raise Problem(400, str(error)) from error
+    except MissingError as error:
+        raise Problem(404, str(error)) from error
+
+
 def many_players(
     run: PublishedRun, handles: list[str], places: PlaceOptions | None = None, provisional: str = "show"
 ) -> Any:
@@ -226,6 +238,10 @@ ENDPOINTS = (
         _START, _limit(100), _FORMAT,
     ), _groups),
     Endpoint("/players/{handle}/history", "One row per rated round of a player.", (_SINCE, _FORMAT), _history),
+    Endpoint("/players/{handle}/between", "The difference of a player's skill between two dates, of smoothed skills.", (
+        Parameter("since", "time", "The earlier date.", required=True, short=True),
+        Parameter("until", "time", "The later date.", required=True, short=True),
+    ), _between),
     Endpoint("/players/{handle}", "One player: place, percentile, rating, attributes, first and last contest.", _PLACES,
              _player, quick=True, long=_OF_PLACES),
     Endpoint("/players", "Several players.", (_handles(MOST_HANDLES), *_PLACES),

@@ -10,7 +10,7 @@ from ranklake.flows.serving.openapi import openapi
 from ranklake.flows.serving.pages import PARAMETERS, ServerPages
 
 VALID = {"run": "run", "handle": "player 1", "contest_id": "3", "path": "latest.parquet", "name": "graph.js",
-         "handles": "player 1", "q": "pl"}  # fmt: skip
+         "handles": "player 1", "q": "pl", "since": "2002-01-01", "until": "2030-01-01"}  # fmt: skip
 
 
 class Asked(NamedTuple):
@@ -26,7 +26,9 @@ def all_parameters() -> list[Asked]:
     for path, operations in openapi()["paths"].items():
         named = [one for one in operations.get("get", {}).get("parameters", ()) if one.get("in") == "query"]
         required = [one["name"] for one in named if one["required"]]
-        found += [_in_query(path, one["name"], required) for one in named] + _in_path(path)
+        found += [_in_query(path, one["name"], required) for one in named]
+        query = "&".join(f"{name}={quote(VALID[name])}" for name in required)
+        found += [one._replace(address=f"{one.address}?{query}") if query else one for one in _in_path(path)]
     for path, parameters in PARAMETERS.items():
         found += [_in_query(path, one.name, ()) for one in parameters]
     for route in ServerPages().routes():

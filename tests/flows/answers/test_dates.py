@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from helpers.api import client_of
 from helpers.commands import Command
 from helpers.frames import frame_of
 from helpers.games import DAY, as_periods, ingest_periods, league
@@ -17,8 +18,11 @@ from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
 from ranklake import Ratings
 from ranklake.flows.answers.dates import DatesDifference
 from ranklake.flows.answers.rated_run import RatedRun
+from ranklake.flows.answers.run import open_published
 from ranklake.flows.common.times import utc
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.maintenance.verify import Verifier
+from ranklake.flows.publication.publish import publish
 from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.lake import layout
@@ -64,6 +68,37 @@ def test_difference__is_the_same_at_every_door(lake: Lake, invoke: Command) -> N
     assert found.end_mu == pytest.approx(ended["smooth_mu"].iloc[-1])
 
 
+def test_api__answers_as_the_command_does(lake: Lake) -> None:
+    """The index has the smoothing as long as it is of the run's rounds; another smoothing is another version."""
+    pytest.importorskip("starlette")
+    publish(lake, "run")
+    with client_of(lake) as client:
+        path, query = "/api/v1/runs/run/players/player 3/between", {"since": iso(FIRST + 5), "until": iso(LAST)}
+        answer = client.get(path, params=query).json()
+        version = {"run": "run", "version": answer["version"]}
+        assert answer == version | RatedRun(lake, "run").between("player 3", FIRST + 5, LAST).to_json()
+        equal = client.get(path, params=query | {"since": iso(LAST)})
+        assert (equal.status_code, equal.json()["detail"].split(",")[0]) == (400, "the two dates must differ")
+        assert client.get(path, params={"since": iso(LAST)}).status_code == 400
+        assert client.get(path.replace("3", "x"), params=query).status_code == 404
+    assert publish(lake, "run").tables == ()
+    smooth_run(lake, "run", Serial(), {"beta": "150"})
+    publish(lake, "run")
+    with client_of(lake) as client:
+        again = client.get(path, params=query).json()
+        assert again["version"] != answer["version"]
+        assert again["difference"] == RatedRun(lake, "run").between("player 3", FIRST + 5, LAST).difference
+        assert again["difference"] != answer["difference"]
+    assert list(Verifier(lake).everything()) == []
+    ingest(lake, [contest("new", "player 3", "player 4", time_seconds=LAST + 10**7)])
+    rate_run(lake)
+    assert "is of earlier rounds and not published" in publish(lake, "run").line()
+    with client_of(lake) as client:
+        missing = client.get(path, params=query)
+        assert missing.status_code == 404
+        assert "`ranklake smooth --run run`, then `ranklake publish --run run`" in missing.json()["detail"]
+
+
 @pytest.mark.parametrize(
     ("chance", "said"),
     [(0.5, "50.0 %"), (0.99999, "99.999 %"), (0.9999955, "99.999 %"), (0.0, "0.001 %"), (0.0004, "0.040 %"),
@@ -98,6 +133,8 @@ def test_games__have_their_own_times(tmp_path: Path) -> None:
     run = RatedRun(lake, "run")
     for time, mu in zip(times[1:], mine["smooth_mu"].tolist()[1:], strict=True):
         assert run.between("p3", times[0], time).end_mu == mu
+    publish(lake, "run")
+    assert open_published(lake, "run").between("p3", times[0], time) == run.between("p3", times[0], time).to_json()
 
 
 def test_refusals__say_what_to_do(lake: Lake, tmp_path: Path, invoke: Command) -> None:

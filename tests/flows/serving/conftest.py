@@ -9,7 +9,9 @@ from helpers.lakes import commit_often, contest, lake_of, rate_run, small_files,
 from helpers.names import STRANGE
 from helpers.tables import over_years
 
+from ranklake.flows.engines.serial import Serial
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.storage import Dataset, Lake
 
 pytest.importorskip("starlette")
@@ -28,6 +30,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
             changing.alias("old one", "player 1", None, "renamed")
         for run in ("run", "hidden"):
             rate_run(lake, run=run)
+        smooth_run(lake, "run", Serial())
         publish(lake, "run")
         return lake
 

@@ -17,6 +17,7 @@ from itertools import cycle, pairwise
 
 import pyarrow as pa
 import pytest
+from helpers.addresses import VALID
 from helpers.api import ask
 
 from ranklake.flows.answers import run as answers
@@ -47,9 +48,12 @@ def with_any_parameter() -> list[str]:
     found = []
     for endpoint in ENDPOINTS:
         path = f"{RUN}{endpoint.path}".replace("{handle}", "player 1").replace("{contest_id}", "3")
-        others = "".join(f"{one.name}=player 1&" for one in endpoint.parameters if one.required)
+        required = [one.name for one in endpoint.parameters if one.required]
         values = {one.name: "0.5" if one.between else OF_TIME.get(one.kind) for one in endpoint.parameters}
-        found += [f"{path}?{others}{name}={value}" for name, value in values.items() if value is not None]
+        for name, value in values.items():
+            if value is not None:
+                others = "".join(f"{other}={VALID[other]}&" for other in required if other != name)
+                found.append(f"{path}?{others}{name}={value}")
     return found
 
 
