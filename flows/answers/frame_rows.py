@@ -15,7 +15,6 @@ from ranklake.rating_kernels.core.beliefs import NEVER
 
 from ..results.display import Display
 from ..results.places import PlaceOptions
-from ..results.ranks import ranked
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import NONE
 
@@ -66,8 +65,7 @@ class FrameRows:
 
     def board(self, states: States) -> pa.Table:
         handles = pa.Array.from_pandas(self.players.take(states.players).astype(str))
-        board = board_table(states, handles.cast(pa.string()), NONE)
-        return ranked(board, PlaceOptions(), self.display.system.uncertainty)
+        return board_table(states, handles.cast(pa.string()), NONE, PlaceOptions(), self.display.system.uncertainty)
 
     def _states(
         self, players: Any, mu: Any, sigma: Any, n_rounds: Any, last: Any, latest: Any, last_round: int | None = None

@@ -74,7 +74,7 @@ class IndexRows:
         return found
 
     def board(self, states: States) -> pa.Table:
-        return self.ranked(board_table(states, self.handles_of(states.players), self.titles), self.places)
+        return board_table(states, self.handles_of(states.players), self.titles, self.places, self.uncertainty)
 
     def states_before(self, stop: int) -> States:
         n, ends = len(self.row_of_player), known_ends(self.ends)

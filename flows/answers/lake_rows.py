@@ -18,7 +18,6 @@ from ranklake.storage.lake.schemas import ROUNDS
 from ..common.progress import ProgressCallback, not_shown
 from ..results.display import Display
 from ..results.places import PlaceOptions
-from ..results.ranks import ranked
 from ..results.rated_rounds import LeaderboardBuilder, RatedRounds
 from ..results.smoothed import RunSmoothing, times_of_rows
 from ..results.states import NO_END, States, board_table, known_ends
@@ -56,7 +55,7 @@ class LakeRows(RatedRounds):
 
     def board(self, states: States) -> pa.Table:
         titles = self.format(self.display, self._titles).titles
-        return ranked(board_table(states, self.handles_of(states.players), titles), self.places, self.uncertainty)
+        return board_table(states, self.handles_of(states.players), titles, self.places, self.uncertainty)
 
     def history_rows(self, players: Sequence[int]) -> pa.Table:
         wanted = pa.array(players, pa.int32())

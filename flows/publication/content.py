@@ -22,7 +22,7 @@ from ..results.components import Components
 from ..results.display import Display
 from ..results.groups import groups_of
 from ..results.places import PlaceOptions
-from ..results.ranks import chosen, ranked
+from ..results.ranks import chosen
 from ..results.rated_rounds import LeaderboardBuilder, RatedRounds
 from ..results.smoothed import SKILLS, RunSmoothing, times_of_rows
 from ..results.titles import TitlesChoice
@@ -43,7 +43,7 @@ class Content:
     ``on_progress``: called with the participations that are read, of all of the run for each part of ``shown``.
     ``shown``: what all rounds are read for, in this order.
     ``run``, ``system``, ``dataset``: names of the run, of its system and of its data set.
-    ``display``, ``format``: the display rating and its format.
+    ``display``, ``format``: the display rating and its format. ``uncertainty``: that of the system.
     ``n_rounds``: rounds of the run, including skipped ones.
     Raises LakeError: the run does not exist or has no ratings.
     """
@@ -65,6 +65,7 @@ class Content:
         self.format, self._contests = rounds.format(self.display, titles), rounds.contests_table
         self._chosen_places = dict(places or {})
         self.places = PlaceOptions.of_run(self._run).changed(**self._chosen_places)
+        self.uncertainty = self.display.system.uncertainty
         self._on_progress, self._shown = on_progress, shown
         self._board: pa.Table | None = None
         self.n_rounds = self._chain.stop_round
@@ -182,13 +183,7 @@ class Content:
 
     def board_of(self, builder: LeaderboardBuilder) -> pa.Table:
         """The leaderboard after the rounds that a builder was given, with the columns of places."""
-        board = builder.table(self._dataset.handles(), self.format.titles)
-        return published_board(ranked(board, self.places, self.display.system.uncertainty))
-
-    @property
-    def has_intervals(self) -> bool:
-        """Whether places have intervals: the system has an uncertainty."""
-        return bool(self.display.system.uncertainty)
+        return published_board(builder.table(self._dataset.handles(), self.format.titles, self.places))
 
     @property
     def board(self) -> pa.Table:
@@ -235,7 +230,7 @@ class Content:
             **({} if display.shift is None else {"shift": display.shift}),
             "games": self._dataset.kind == GAMES_KIND,
             "places": self.places.to_json(),
-            "uncertainty": self.display.system.uncertainty,
+            "uncertainty": self.uncertainty,
         }
 
     @cached_property

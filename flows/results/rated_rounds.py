@@ -24,6 +24,7 @@ from ranklake.storage.runs.segments import Segment
 from ..common.progress import ProgressCallback, not_shown
 from ..common.skipping import ALL_TIED, NOBODY_RATED, Skipping, count_reasons, reasons_of, skipped_text
 from ..common.text import count
+from .places import PlaceOptions
 from .rating_format import RatingFormat
 from .states import States, board_table
 from .titles import Titles, TitlesChoice, titles_of
@@ -84,10 +85,10 @@ class LeaderboardBuilder:
         state = {"rating": self.shown()[players]} | {name: getattr(self, name)[players] for name in names}
         return States(players, state, state["last_time_seconds"])
 
-    def table(self, handles: pa.StringArray, titles: Titles) -> pa.Table:
-        """All rated players, best first, ties by handle; columns as in ``LEADERBOARD``."""
-        states = self.states()
-        return board_table(states, handles.take(pa.array(states.players)), titles)
+    def table(self, handles: pa.StringArray, titles: Titles, places: PlaceOptions) -> pa.Table:
+        """All rated players, best first, ties by handle; see :func:`.states.board_table`."""
+        states, uncertainty = self.states(), self._display.system.uncertainty
+        return board_table(states, handles.take(pa.array(states.players)), titles, places, uncertainty)
 
 
 class RatedRounds:

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from ranklake.storage.lake.schemas import LEADERBOARD
 
-from .places import percentiles, places
+from .places import PlaceOptions
+from .ranks import ranked
 from .titles import Titles
 
 NO_END = int(np.iinfo(np.int64).min)  # a latest end that is unknown: times before 1970 are negative
@@ -42,18 +43,21 @@ def known_ends(ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.where(ends == 0, NO_END, ends)
 
 
-def board_table(states: States, handles: pa.Array, titles: Titles) -> pa.Table:
-    """The players best first, ties by handle, as ``LEADERBOARD``; ``handles`` has that of each player."""
+def board_table(
+    states: States, handles: pa.Array, titles: Titles, places: PlaceOptions, uncertainty: float
+) -> pa.Table:
+    """The players best first, ties by handle, with the columns of :func:`.ranks.ranked`; ``handles`` are theirs."""
     shown = pa.table({"rating": states.columns["rating"], "handle": handles})
     order = pc.sort_indices(shown, sort_keys=[("rating", "descending"), ("handle", "ascending")])
     rows, shown = order.to_numpy(), shown.take(order)
     rating = shown.column("rating").to_numpy()
     columns = {name: values[rows] for name, values in states.columns.items()} | {
-        "place": places(rating),
+        "place": pa.nulls(len(rows), pa.int64()),
         "handle": shown.column("handle"),
         "title": titles.of(rating),
         "player": states.players[rows],
-        "percentile": percentiles(rating),
+        "percentile": pa.nulls(len(rows), pa.float64()),
     }
     schema = pa.schema([field.with_nullable(True) for field in LEADERBOARD])
-    return pa.table([columns[name] for name in schema.names], schema=schema)
+    board = pa.table([columns[name] for name in schema.names], schema=schema)
+    return ranked(board, places, uncertainty)

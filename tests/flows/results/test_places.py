@@ -35,7 +35,7 @@ def board_of(players: list[tuple[str, float, float, int]], deviations: float = 0
     columns = {"rating": rating, "mu": mu, "sigma": sigma, "n_rounds": n_rounds, "max_rating": rating}
     columns["last_time_seconds"] = np.zeros(len(mu), np.int64)
     states = States(np.arange(len(mu), dtype=np.int32), columns, np.full(len(mu), NO_END))
-    return board_table(states, pa.array(names), NONE)
+    return board_table(states, pa.array(names), NONE, PlaceOptions(), 0.0)
 
 
 def rows_of(board: pa.Table) -> dict[str, dict[str, Any]]:
