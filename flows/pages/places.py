@@ -12,15 +12,16 @@ from ..common.text import count
 from ..results.places import PlaceOptions
 
 _RULES = {
-    "separated": "the places by skill, where players compare whose μ ± {z:.3g} σ do not meet",
-    "own": "the places that μ ± {z:.3g} σ have among the μ of all others",
+    "separated": "players whose μ ± {width:.3g} σ overlap are not told apart",
+    "own": "those of μ ± {width:.3g} σ among the μ of all others",
 }
 
 
-def places_line(options: PlaceOptions, intervals: bool) -> str:
-    """The legend of the places of a leaderboard, with the rule of their ``intervals`` if there are any."""
-    rule = _RULES[options.rule].format(z=options.z)
-    shown = [f"In brackets are {rule} (rule {options.rule}, {100 * options.interval:g} %)."] if intervals else []
+def places_line(options: PlaceOptions, uncertainty: float) -> str:
+    """The legend of the places of a leaderboard: the rule of their intervals, unless the system has no uncertainty."""
+    rule = _RULES[options.rule].format(width=options.z * uncertainty)
+    named = f"{rule} (rule {options.rule}, {100 * options.interval:g} %)"
+    shown = [f"In brackets are the places that the skill may have: {named}."] if uncertainty else []
     few = [f"fewer than {count(options.min_rounds, 'round')}"] if options.min_rounds else []
     wide = [f"σ above {options.max_sigma:g}"] if options.max_sigma < float("inf") else []
     return " ".join(shown + ([f"? is provisional: {' or '.join(few + wide)}."] if few + wide else []))

@@ -46,7 +46,7 @@ def facts(run: PublishedRun) -> RunFacts:
     known = run.facts
     form = RatingFormat(run.titles, known["decimals"])
     counts = known["n_players"], known["n_rounds"], known["last_time_seconds"] or 0
-    components, places = components_line(known["components"] or ()), places_line(run.places, run.has_intervals)
+    components, places = components_line(known["components"] or ()), places_line(run.places, run.uncertainty)
     names = run.name, known["system"], known["dataset"]
     return RunFacts(*names, *counts, form, run.attributes, components, places, known["n_provisional"])
 

@@ -112,7 +112,7 @@ class SiteParts:
             n_rounds=content.n_rounds,
             last_time_seconds=last,
             components=components_line(content.components.sizes),
-            places=places_line(content.places, content.has_intervals),
+            places=places_line(content.places, content.uncertainty),
             n_provisional=self.board.num_rows - self._ranked.num_rows,
         )
         return pages, np.maximum.accumulate(most).tolist()
