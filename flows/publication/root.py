@@ -149,9 +149,9 @@ class IndexManifest(Root, frozen=True, kw_only=True, tag_field="format", tag=FOR
     @property
     def files(self) -> tuple[IndexFile, ...]:
         """All files."""
-        tables = (self.leaderboard, self.contests, self.aliases, self.attributes, self.groups, self.unrated)
-        tables = (*tables, self.smoothed, self.plain)
-        return (*self.parts, *(file for file in tables if file is not None))
+        tables = (self.leaderboard, self.contests, self.aliases, self.attributes, self.groups)
+        further = (self.unrated, self.smoothed, self.plain)
+        return (*self.parts, *(file for file in (*tables, *further) if file is not None))
 
 
 def index_path(run_name: str, name: str = "") -> str:
