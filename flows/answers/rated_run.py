@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
@@ -22,9 +23,10 @@ from ..common.times import count_until, spelled
 from ..publication.root import IndexManifest, read_manifest, source_digest
 from ..results.components import Components
 from ..results.groups import board_values, check_value, group_table, has_value, team_of
+from ..results.places import PlaceOptions
 from ..results.player_names import PlayerHistory, alias_note, candidate_names
 from ..results.ranks import active as active_players
-from ..results.ranks import among
+from ..results.ranks import ranked
 from ..results.rated_rounds import RatedRounds
 from ..results.rating_format import RatingFormat
 from ..results.titles import TitlesChoice, titles_of
@@ -34,6 +36,8 @@ from .index_rows import IndexRows
 from .leaderboard import first_end, leaderboard
 
 if TYPE_CHECKING:  # imports kernels
+    from ranklake.rating_kernels import System
+
     from .dates import DatesDifference
     from .lake_rows import LakeRows
 
@@ -62,6 +66,18 @@ class RatedRun:
         return Dataset.open(self.lake, self.run.config["dataset"])
 
     @cached_property
+    def system(self) -> System:
+        """Its rating system."""
+        from ..common.configuration.settings import find_system
+
+        return find_system(self.run.config["system"])
+
+    @cached_property
+    def places(self) -> PlaceOptions:
+        """Who has a place, and how wide its interval is."""
+        return PlaceOptions.of_run(self.run)
+
+    @cached_property
     def format(self) -> RatingFormat:
         """The format of its ratings."""
         if self._shown_manifest is not None:
@@ -79,25 +95,32 @@ class RatedRun:
         active: int | None = None,
         where: Sequence[tuple[str, str]] = (),
         on_progress: ProgressCallback = not_shown,
+        places: PlaceOptions | None = None,
+        among_each_other: bool = False,
     ) -> pa.Table:
-        """All rated players, best first; see :func:`ranklake.flows.answers.leaderboard.leaderboard`.
+        """All rated players, best first, as :func:`ranklake.flows.answers.leaderboard.leaderboard`, with the columns of
+        :func:`ranklake.flows.results.ranks.ranked`.
 
         ``at``: the state at this time, UTC seconds; read from the rounds.
         ``active``: only players whose last contest ended at most this many seconds before ``at``, or before the last
-        contest.
-        ``where``: only players with these values of attributes. Places and percentiles are among the players that are
-        left.
+        contest; places are among them.
+        ``where``: only players with these values of attributes; with ``among_each_other``, places are among them.
+        ``places``: by default those of the run.
         Raises ``ValueError`` if ``at`` is out of range.
         Raises ``LakeError`` if there is no such run, it has no rounds yet, none of its rated rounds had ended by then,
         or nobody has such an attribute or value.
         """
         board = self._everybody(at, on_progress)
         board = board if active is None else active_players(board, active, at)
+        keep = np.ones(board.num_rows, np.bool_)
         for attribute, value in where:
             values = board_values(self.dataset, attribute, board)
             check_value(attribute, values, value)
-            board = among(board, has_value(values, value))
-        return board
+            keep &= has_value(values, value)
+        chosen = pa.array(keep)
+        board = board.filter(chosen) if among_each_other else board
+        board = ranked(board, places or self.places, self.system.uncertainty)
+        return board if among_each_other else board.filter(chosen)
 
     def groups(self, attribute: str, board: pa.Table) -> pa.Table:
         """The groups of the players of a leaderboard by an attribute, best first."""

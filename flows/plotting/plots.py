@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..answers.diff import Migration
+    from ..results.places import PlaceOptions
 
 MOST_PLAYERS = len(SERIES)
 
+MOST_PLACES = 100  # players of a figure of places
 _SIGMAS = 2.0  # of the band around mu
 _BINS, _CELLS = 60, 80  # of the figure of two runs: bars, and cells in each direction
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds of the calendar's years 1 and 9999
@@ -88,6 +90,30 @@ def histogram(axes: Axes, ratings: npt.NDArray[np.float64], titles: Titles) -> N
     axes.set_xlabel("rating points")
     axes.set_ylabel("players")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+
+
+def places_figure(board: pa.Table, places: PlaceOptions, uncertainty: float, run_name: str) -> Figure:
+    """The bounds of the skills of some ranked players in order of ``mu``, with intervals of their places.
+
+    Every second tier is shaded. ``board``: columns as of :func:`ranklake.flows.results.ranks.ranked`, with tiers.
+    """
+    figure, axes = new_figure(7.0, 1.0 + 0.22 * board.num_rows)
+    mu, sigma, tier = (board.column(name).to_numpy() for name in ("mu", "sigma", "tier"))
+    rows = np.arange(board.num_rows)
+    axes.errorbar(
+        mu, rows, xerr=places.z * uncertainty * sigma, fmt="o", color=SERIES[0], markersize=4.0, linewidth=1.4
+    )
+    for first in np.flatnonzero(np.diff(tier, prepend=0)).tolist():
+        if tier[first] % 2 == 0:
+            end = first + np.count_nonzero(tier == tier[first])
+            axes.axhspan(first - 0.5, end - 0.5, color=SERIES[0], alpha=0.10, linewidth=0, zorder=0)
+    columns = (board.column(name).to_pylist() for name in ("handle", "place_high", "place_low"))
+    names = [f"{legible(handle)}  {high:,}-{low:,}" for handle, high, low in zip(*columns, strict=True)]
+    axes.set_yticks(rows, names)
+    axes.set_ylim(board.num_rows - 0.5, -0.5)
+    axes.set_title(f"places by skill in {run_name}: {places.label}")
+    axes.set_xlabel("rating points")
+    return figure
 
 
 def is_dated(rows: pa.Table) -> bool:

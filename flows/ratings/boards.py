@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from ranklake.storage.lake.schemas import PLACES
 from ranklake.storage.names.hints import unknown_names
 
 from ..answers.frame_rows import FrameRows
@@ -21,10 +22,9 @@ from ..frames.notebook import warn_user
 from ..plotting.figures import drawing, new_figure
 from ..plotting.plots import MOST_PLAYERS, histogram, players_figure
 from ..results.groups import rated_groups
-from ..results.places import places
+from ..results.places import PlaceOptions, places
 from ..results.player_names import PlayerHistory
-from ..results.ranks import active_since
-from ..results.ranks import among as among_each_other
+from ..results.ranks import active_since, chosen, ranked
 from ..results.rating_format import RatingFormat
 from ..results.titles import NONE
 
@@ -36,11 +36,12 @@ _DRAWN = ("round_index", "time_seconds", "perf", "mu", "sigma", "rating")
 
 
 def leaderboard_of(
-    rows: FrameRows, at: Any, min_rounds: int, since: Any, among: Collection[Any] | None
+    rows: FrameRows, at: Any, since: Any, among: Collection[Any] | None, options: PlaceOptions, provisional: str
 ) -> pd.DataFrame:
-    """Players with enough rounds, of whom the last is not before ``since``; best first, ties by name.
+    """Players of whom the last round is not before ``since``; best first, ties by name.
 
-    ``place`` and ``percentile`` are those among these players. Warns of those of ``among`` without a rating.
+    Places and percentiles are among these players. Warns of those of ``among`` without a rating. ``attrs`` has
+    ``n_provisional``, the number of provisional players.
 
     Raises ValueError: no contest had ended by ``at``, or a time is none.
     """
@@ -52,7 +53,7 @@ def leaderboard_of(
         why = first_end(rows, "the first one", "the contests")
         raise ValueError(f"no contest had ended by at = {spelled(at)}; {why}")
     players = rows.players.take(board.column("player").to_numpy())
-    shown = board.column("n_rounds").to_numpy() >= max(min_rounds, 1)
+    shown = np.ones(board.num_rows, np.bool_)
     if since is not None:
         shown &= active_since(board, since)
     if among is not None:
@@ -60,9 +61,22 @@ def leaderboard_of(
         rated = set(players)
         if unknown := [player for player in among if player not in rated]:
             warn_user(f"among has players without a rating: {unknown_names(unknown, set(rows.players))}")
-    board = among_each_other(board, shown)
-    columns = {name: board.column(name).to_numpy() for name in _COLUMNS}
-    return pd.DataFrame({"place": board.column("place").to_numpy(), "player": players[shown], **columns})
+    board = board.append_column("row", pa.array(np.arange(board.num_rows))).filter(pa.array(shown))
+    board = ranked(board, options, rows.display.system.uncertainty)
+    n_provisional = chosen(board, "only").num_rows
+    board = chosen(board, provisional)
+    names = [name for name in (*_COLUMNS, *PLACES.names) if name in board.column_names]
+    columns = {name: _column(board.column(name)) for name in ("place", *names)}
+    frame = pd.DataFrame({"place": columns.pop("place"), "player": players[board.column("row").to_numpy()], **columns})
+    frame.attrs["n_provisional"] = n_provisional
+    return frame
+
+
+def _column(values: pa.ChunkedArray) -> Any:
+    """A column for pandas; whole numbers stay whole where some are missing."""
+    if values.null_count and pa.types.is_integer(values.type):
+        return pd.array(values.to_pylist(), "Int64")
+    return values.to_numpy()
 
 
 def groups_of(leaderboard: pd.DataFrame, by: Mapping[Any, Any] | pd.Series) -> pd.DataFrame:

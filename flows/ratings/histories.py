@@ -28,7 +28,6 @@ from ..frames.run_state import RunState
 from ..results.components import Components
 from ..results.display import Display
 from ..results.level_shifts import LevelShifts
-from ..results.places import RECORDED
 from ..results.rated_rounds import RatedRounds
 from ..smoothing.params import params_of
 from ..sources.column_names import Columns
@@ -177,9 +176,8 @@ class RunHistory:
 
 
 def shown_by(run: Run) -> dict[str, Any]:
-    """The numbers of the display rating of a run, without those of its system, for JSON."""
+    """The display of a run in ``run.json``, for JSON: numbers of the display rating, and options of places."""
     shown = dict(run.config.get("display", {}))
-    shown.pop(RECORDED, None)
     shift = Display.of(run).shift if shown.pop("level", None) else None
     return shown if shift is None else shown | {"shift": asdict(shift)}
 

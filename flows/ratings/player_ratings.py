@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from ranklake.storage.names.hints import hint, near_names
 
 from ..answers.frame_rows import FrameRows
 from ..common.arguments import check_names, checked
-from ..common.configuration.settings import params_to_json
+from ..common.configuration.settings import check_uncertainty, params_to_json
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, to_pandas
 from ..frames.notebook import warn_user
@@ -23,6 +23,8 @@ from ..preview.frames import preview
 from ..results.components import Components, components_line
 from ..results.display import Display
 from ..results.level_shifts import LevelShifts
+from ..results.places import OF_UNCERTAINTY, RECORDED, PlaceOptions
+from ..results.ranks import PROVISIONAL
 from ..sources.absences import Absent
 from ..sources.options import Duplicates
 from .boards import distribution_of, groups_of, leaderboard_of
@@ -46,8 +48,8 @@ class PlayerRatings(Generic[FrameT]):
     kind
         The kind of all frames of the players, as of :class:`ranklake.flows.frames.kinds.Frame`.
     shown
-        ``deviations`` and ``minimum`` of the display rating, by default those of the system, and the ``shift`` of a
-        steady level.
+        ``deviations`` and ``minimum`` of the display rating, by default those of the system, the ``shift`` of a steady
+        level, and values of ``PlaceOptions`` as ``places``.
     """
 
     def __init__(self, beliefs: PlayerBeliefs, kind: str = "pandas", shown: Mapping[str, Any] | None = None) -> None:
@@ -93,7 +95,11 @@ class PlayerRatings(Generic[FrameT]):
         self,
         top: int | None = None,
         *,
-        min_rounds: int = 1,
+        min_rounds: int | None = None,
+        max_sigma: float | None = None,
+        interval: float | None = None,
+        rule: Literal["separated", "own"] | None = None,
+        provisional: Literal["hide", "show", "only"] = "hide",
         since: Any = None,
         at: Any = None,
         among: Collection[Any] | None = None,
@@ -105,8 +111,14 @@ class PlayerRatings(Generic[FrameT]):
         ----------
         top
             Maximum number of rows.
-        min_rounds
-            Only players with at least this number of rounds.
+        min_rounds, max_sigma
+            Players with fewer rounds, or a larger sigma, are provisional; by default those of the run, else none are.
+        interval
+            The probability that a skill is within the bounds from which the interval of a place follows.
+        rule
+            "separated" counts the players who can be told apart, "own" the ratings outside of the player's own bounds.
+        provisional
+            What to do with provisional players: leave them out, show them without a place, or show only them.
         since
             Only players whose last round is not before this time: seconds, a date or a datetime.
         at
@@ -121,17 +133,21 @@ class PlayerRatings(Generic[FrameT]):
         -------
         frame
             ``place`` (from 1, ties share one), ``player, rating, mu, sigma, n_rounds, last_time_seconds, percentile``
-            (of the players with a lower rating); of the kind of the results. Places and percentiles are among the
-            players that are left.
+            (of the players with a lower rating), ``provisional, place_high, place_low, tier``; of the kind of the
+            results. Places and percentiles are among the players that are left. A provisional player has neither place
+            nor percentile nor interval nor tier. A system without an uncertainty has neither intervals nor tiers.
+            ``attrs["n_provisional"]`` of pandas is the number of provisional players.
 
         Raises
         ------
         ValueError
-            ``top`` is negative, ``since`` or ``at`` is no time, or no contest had ended by ``at``.
+            ``top`` is negative, ``since`` or ``at`` is no time, no contest had ended by ``at``, a number is out of
+            range, or the system has no uncertainty and ``max_sigma``, ``interval`` or ``rule`` is given.
         """
         if top is not None and top < 0:
             raise ValueError(f"top must be >= 0 rows, got {top}")
-        table = self._leaderboard(min_rounds, since, at, among, deviations)
+        places = {"min_rounds": min_rounds, "max_sigma": max_sigma, "interval": interval, "rule": rule}
+        table = self._leaderboard(places, provisional, since, at, among, deviations)
         leaderboard: FrameT = as_kind(table if top is None else table.head(top), self._kind)
         return leaderboard
 
@@ -140,7 +156,8 @@ class PlayerRatings(Generic[FrameT]):
         self,
         by: Mapping[Any, Any] | pd.Series,
         *,
-        min_rounds: int = 1,
+        min_rounds: int | None = None,
+        max_sigma: float | None = None,
         since: Any = None,
         at: Any = None,
         among: Collection[Any] | None = None,
@@ -152,7 +169,7 @@ class PlayerRatings(Generic[FrameT]):
         ----------
         by
             The group of each player; players who are not in it, or whose value is missing, are in none.
-        min_rounds, since, at, among, deviations
+        min_rounds, max_sigma, since, at, among, deviations
             The players that count, and their ratings; as for :meth:`leaderboard`.
 
         Returns
@@ -167,7 +184,9 @@ class PlayerRatings(Generic[FrameT]):
         ValueError
             As for :meth:`leaderboard`.
         """
-        groups: FrameT = as_kind(groups_of(self._leaderboard(min_rounds, since, at, among, deviations), by), self._kind)
+        places = {"min_rounds": min_rounds, "max_sigma": max_sigma}
+        table = self._leaderboard(places, "hide", since, at, among, deviations)
+        groups: FrameT = as_kind(groups_of(table, by), self._kind)
         return groups
 
     @checked
@@ -251,11 +270,23 @@ class PlayerRatings(Generic[FrameT]):
         return self._shown.get("deviations") if deviations is None else deviations
 
     def _leaderboard(
-        self, min_rounds: int, since: Any, at: Any, among: Collection[Any] | None, deviations: float | None
+        self,
+        places: Mapping[str, Any],
+        provisional: str,
+        since: Any,
+        at: Any,
+        among: Collection[Any] | None,
+        deviations: float | None,
     ) -> pd.DataFrame:
         beliefs = self._beliefs
+        if provisional not in PROVISIONAL:
+            raise ValueError(f"provisional must be one of {', '.join(PROVISIONAL)}, got {provisional!r}")
+        for name, value in places.items():
+            if name in OF_UNCERTAINTY and value is not None:
+                check_uncertainty(beliefs.system, name)
+        options = PlaceOptions.from_json(self._shown.get(RECORDED, {})).changed(**places)
         rows = FrameRows(beliefs.players, beliefs.columns, self._display(deviations), lambda: to_pandas(self.history))
-        table = leaderboard_of(rows, at, min_rounds, since, among)
+        table = leaderboard_of(rows, at, since, among, options, provisional)
         if at is None:
             self._warn_of_components()
         return table
@@ -281,7 +312,8 @@ class PlayerRatings(Generic[FrameT]):
         system, params = self._beliefs.system, self._beliefs.params
         chosen = {} if deviations is None else {"deviations": deviations}
         shift = {"shift": self.__ranklake_shift__()}
-        return Display(system, params, **({"deviations": system.deviations} | self._shown | chosen | shift))
+        shown = {name: value for name, value in self._shown.items() if name != RECORDED}
+        return Display(system, params, **({"deviations": system.deviations} | shown | chosen | shift))
 
     def __ranklake_shift__(self) -> LevelShifts | None:
         """The shifts of the display rating, of a run with a steady level."""

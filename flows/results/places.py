@@ -86,6 +86,11 @@ class PlaceOptions:
         return replace(self, **{name: value for name, value in options.items() if value is not None})
 
     @property
+    def label(self) -> str:
+        """The rule and the probability in a few characters."""
+        return f"{self.rule} {100.0 * self.interval:.12g}%"
+
+    @property
     def z(self) -> float:
         """Deviations on each side of a rating."""
         return Z if self.interval == 0.95 else -NormalDist().inv_cdf(0.5 * (1.0 - self.interval))

@@ -51,6 +51,12 @@ def chosen(board: pa.Table, provisional: str) -> pa.Table:
     return board.filter(column if provisional == "only" else pc.invert(column))
 
 
+def in_tiers(board: pa.Table) -> pa.Table:
+    """A leaderboard of :func:`ranked` in order of ``mu``, in which tiers are runs of rows; provisional players last."""
+    order = pc.sort_indices(board, [("tier", "ascending"), ("mu", "descending")])
+    return board.take(order)
+
+
 def among(board: pa.Table, keep: npt.NDArray[np.bool_]) -> pa.Table:
     """The rows of a leaderboard that a mask keeps, with their places and percentiles among each other."""
     rows = board.filter(pa.array(keep))

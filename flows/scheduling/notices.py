@@ -26,6 +26,7 @@ from ..common.text import markdown as escape
 from ..http.webhook import Webhook, WebhookError
 from ..ingestion.report import SourceReport
 from ..publication.root import plain_path, read_manifest, read_published
+from ..results.ranks import chosen
 from .follow import Followed
 
 KIND = "ratings.changed"
@@ -169,8 +170,9 @@ def run_page(lake: Lake, run: str, lines: Iterable[str], top: pa.Table) -> str:
 
 
 def best(lake: Lake, run: str, n: int = 20) -> pa.Table:
-    """The first rows of the leaderboard, from the published one if there is one; ``LakeError`` without ratings."""
+    """The first ranked players, by the published leaderboard if there is one; ``LakeError`` without ratings."""
     latest = plain_path(run, read_published(lake, run))
-    if lake.exists(latest):
-        return pq.read_table(pa.BufferReader(lake.read_bytes(latest)), use_threads=False).slice(0, n)
-    return RatedRun(lake, run).leaderboard().slice(0, n)
+    if not lake.exists(latest):
+        return chosen(RatedRun(lake, run).leaderboard(), "hide").slice(0, n)
+    board = pq.read_table(pa.BufferReader(lake.read_bytes(latest)), use_threads=False)
+    return (chosen(board, "hide") if "provisional" in board.column_names else board).slice(0, n)

@@ -49,6 +49,7 @@ ROWS = {  # module and function; a row imports its module alone, so that commits
     "table-2": "prediction.paper_table_2",
     "choosing": "choosing.choosing",
     "level": "choosing.level",
+    "places": "places.sureness",
     "systems-200": "systems.systems_200",
     "systems-all": "systems.systems_all",
     "elo-mms": "systems.elo_mms",

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from helpers.data import SHARED
+from helpers.documents import page
 from helpers.rounds import N_PLAYERS, season
 
 from ranklake.flows.engines.serial import Serial
@@ -102,6 +103,18 @@ def test_profile__counts_the_units_of_the_rounds(program: Load, monkeypatch: pyt
     assert large * n * NODES <= units["build"] <= large * n * NODES * 100
     assert all(0.01 < one["ns_per_unit"] < 1e6 for one in figures.values())
     assert sum(one["share"] for one in figures.values()) < 1.0
+
+
+def test_places__contain_the_true_ones_as_often_as_the_page_says(program: Load) -> None:
+    found = program("places").coverage(2_000, 60)
+    assert found["separated"] >= 0.99
+    assert 0.93 <= found["own"] <= 0.97
+    assert 0.93 <= found["difference"] <= 0.97
+    shown = page("places").partition("| mean width |")[2]
+    for rule in ("separated", "own"):
+        assert re.search(rf"`{rule}` \| of {found[rule]:.1%}".replace("%", " %"), shown)
+        assert f"| {found[f'width of {rule}']:.1%}".replace("%", " %") in shown
+    assert f"| {found['difference']:.1%} of pairs".replace("%", " %") in shown
 
 
 def test_profile_lake__counts_a_call_without_the_calls_inside(program: Load) -> None:

@@ -224,6 +224,24 @@ def test_tables__commands_show_a_day_and_groups(lake: Lake, follow: Follow) -> N
     assert table.startswith('"place","group"')
 
 
+def test_places__commands_and_the_decision_print_what_the_page_shows(
+    follow: Follow, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (first, tiers, provisional), (board, decision) = (blocks_of(page("places"), kind) for kind in ("sh", "text"))
+    assert follow(first)[-1].rstrip() == board.rstrip()
+    in_tiers, drawn = follow(tiers)
+    assert in_tiers.count("├") == 1
+    assert drawn.startswith("wrote places.svg")
+    assert b"<svg" in (ROOT / "docs/_static/places.svg").read_bytes()
+    shown, only, stored = follow(provisional)
+    assert shown.endswith("(8 provisional players not shown)\n")
+    assert only.count("?") == 8
+    assert "rated 0 rounds" in stored
+    capsys.readouterr()
+    run_examples("places", {})
+    assert capsys.readouterr().out == decision
+
+
 def test_previewing__commands_show_the_changes(tmp_path: Path, follow: Follow) -> None:
     rate_run(lake_of(tmp_path / "lake", [contest("1", "ada", "grace", "linus")]), run="club-elo-mmr")
     Path("standings.csv").write_text("player,rank\nlinus,1\nada,2\n", encoding="utf-8")

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..terminal.options import RUN, ChosenRun, LakeAddress, chosen_run, lake_option, run_option, usage
+from ..terminal.options import (
+    RUN,
+    ChosenRun,
+    LakeAddress,
+    chosen_run,
+    lake_option,
+    places_options,
+    run_option,
+    shown_places,
+    usage,
+)
 from ..terminal.output import print_freshness, print_line, progress
 from ..terminal.process import without_pandas
 
@@ -68,6 +78,33 @@ def distribution(chosen: ChosenRun, output: str) -> None:
 
         with progress(f"reading {chosen.run}", "participations") as update:
             return distribution_figure(chosen.lake.open(), chosen.run, chosen.deviations, chosen.titles, update)
+
+    _write(chosen.lake, [chosen.run], output, draw)
+
+
+@plot.command("places", short_help="Draw how sure the places of the best players are.")
+@run_option
+@click.option("--top", type=click.IntRange(1), default=30, show_default=True, help="Number of players.")
+@places_options
+@output_option
+@chosen_run(titles=False, wide=False)
+def places(top: int, places: dict[str, Any], chosen: ChosenRun, output: str) -> None:
+    """Draw the bounds of the skills of the best players, with the places that each may have, and the tiers."""
+    from ...plotting.plots import MOST_PLACES, places_figure
+
+    with usage():
+        if top > MOST_PLACES:
+            raise ValueError(f"a figure has room for {MOST_PLACES} players, got --top {top}")
+
+    def draw() -> Figure:
+        from ...answers.rated_run import RatedRun
+        from ...results.ranks import chosen as with_provisional
+        from ...results.ranks import in_tiers
+
+        rated = RatedRun(chosen.lake.open(), chosen.run, chosen.deviations)
+        options = shown_places(rated, places, "plot places")
+        board = in_tiers(with_provisional(rated.leaderboard(places=options), "hide")).slice(0, top)
+        return places_figure(board, options, rated.system.uncertainty, chosen.run)
 
     _write(chosen.lake, [chosen.run], output, draw)
 

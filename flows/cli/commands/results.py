@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from ...common.text import count
@@ -14,8 +16,11 @@ from ..terminal.options import (
     chosen_run,
     format_option,
     lake_option,
+    places_options,
+    provisional_option,
     rows_format,
     run_option,
+    shown_places,
     usage,
     wide_option,
 )
@@ -34,9 +39,15 @@ from ..terminal.process import without_pandas
 @click.option("--active", type=AGE, help="Only players with a contest in this time, as 90d, 26w or 1y, before --at "
               "or the last contest; places and percentiles are among them.")  # fmt: skip
 @click.option("--where", "conditions", multiple=True, metavar="ATTRIBUTE=VALUE", help="Only players with this value of "
-              "`ranklake attributes`; repeatable. Places and percentiles are among them.")  # fmt: skip
+              "`ranklake attributes`; repeatable. Places are among all players.")  # fmt: skip
+@click.option("--among", "among_each_other", is_flag=True, help="Places, intervals and percentiles among the players "
+              "of --where.")  # fmt: skip
 @click.option("--by", "attribute", metavar="ATTRIBUTE", help="Show groups of players instead, as countries, each with "
               "a rating of its own.")  # fmt: skip
+@places_options
+@provisional_option
+@click.option("--tiers", is_flag=True, help="Draw a line between tiers: nobody of a tier can be told from its first "
+              "player.")  # fmt: skip
 @rows_format("csv and json have full precision.")
 @chosen_run()
 def leaderboard(
@@ -47,16 +58,28 @@ def leaderboard(
     at: int | None,
     active: int | None,
     conditions: tuple[str, ...],
+    among_each_other: bool,
     attribute: str | None,
+    places: dict[str, Any],
+    provisional: str,
+    tiers: bool,
     form: Form,
 ) -> None:
     """Show the players of a run, best first."""
     without_pandas()
     from ...results.components import components_line
+    from ...results.ranks import chosen as with_provisional
+    from ...results.ranks import in_tiers
 
     with usage():
         if all_time and (at is not None or active is not None or conditions or attribute is not None):
             raise ValueError("--all-time takes no --at, --active, --where or --by: its levels are of all contests")
+        if all_time and (places or provisional != "hide" or tiers):
+            raise ValueError("--all-time has neither provisional players nor intervals of places nor tiers")
+        if tiers and (attribute is not None or form.name != "table"):
+            raise ValueError("--tiers draws lines in a table of players; csv and json have the column tier")
+        if among_each_other and not conditions:
+            raise ValueError("--among is for the players of --where: give a condition")
         if wrong := [condition for condition in conditions if "=" not in condition]:
             raise ValueError(f"--where is ATTRIBUTE=VALUE, got {wrong[0]!r}")
         if at is not None:
@@ -64,15 +87,19 @@ def leaderboard(
 
             if not TIME_SECONDS.contains(at):
                 raise ValueError(f"--at must be {TIME_SECONDS.rule}, got {at}")
-    rated = chosen.rated()
+    rated, n_hidden = chosen.rated(), 0
     if all_time:
         from ...answers.leaderboard import all_time_leaderboard
 
         table = all_time_leaderboard(rated.lake, chosen.run, chosen.deviations)
     else:
         where = [(name, value) for name, _, value in (condition.partition("=") for condition in conditions)]
+        options = shown_places(rated, places, "--tiers" if tiers else "")
         with progress(f"reading {chosen.run}", "participations") as update:
-            table = rated.leaderboard(at, active, where, update)
+            table = rated.leaderboard(at, active, where, update, options, among_each_other)
+        n_players, table = table.num_rows, with_provisional(table, provisional)
+        n_hidden = n_players - table.num_rows if provisional == "hide" else 0
+        table = in_tiers(table) if tiers else table
     if attribute is not None:
         table = rated.groups(attribute, table)
     if line := components_line(rated.component_sizes(at)):
@@ -81,18 +108,23 @@ def leaderboard(
     if form.name == "table":
         from ..terminal.show import all_time_table, groups_table, leaderboard_table
 
-        show = all_time_table if all_time else leaderboard_table if attribute is None else groups_table
-        empty = _without_rows(chosen.run, active, conditions, attribute)
-        print_table(show(shown, table.num_rows, rated.format), empty)
+        if all_time or attribute is not None:
+            made = (all_time_table if all_time else groups_table)(shown, table.num_rows, rated.format)
+        else:
+            made = leaderboard_table(shown, table.num_rows, rated.format, options, tiers)
+        kind = "provisional" if provisional == "only" else "ranked" if n_hidden else "rated"
+        print_table(made, _without_rows(chosen.run, kind, active, conditions, attribute))
     else:
         write_rows(shown, form)
+    if n_hidden:
+        print_line(f"({count(n_hidden, 'provisional player')} not shown)", err=form.name != "table")
 
 
-def _without_rows(run: str, active: int | None, conditions: tuple[str, ...], attribute: str | None) -> str:
+def _without_rows(run: str, kind: str, active: int | None, conditions: tuple[str, ...], attribute: str | None) -> str:
     """Why a leaderboard has no rows: what was asked for."""
     asked = ["a contest in the time of --active"] if active is not None else []
     asked += [*conditions, *([f"a value of {attribute}"] if attribute is not None else [])]
-    return f"run {run} has no rated player{' with ' if asked else ''}{' and '.join(asked)}"
+    return f"run {run} has no {kind} player{' with ' if asked else ''}{' and '.join(asked)}"
 
 
 @click.command()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ranklake.storage import Lake
 
     from ...answers.rated_run import RatedRun
+    from ...results.places import PlaceOptions
     from ...results.titles import TitlesChoice
 
     _ParamType = click.ParamType[Any]
@@ -238,6 +239,54 @@ stored_places_option = click.option(
     "--set-display", "places", multiple=True, metavar="KEY=VALUE", callback=_stored_places, help="Store how places are "
     "shown: min_rounds=5 and max_sigma=90 leave out other players as provisional; interval=0.9, and rule=own or "
     "separated, are of the intervals. Repeatable.  [default: as stored]",
+)  # fmt: skip
+_OPTIONS = {"min_rounds": "--min-rounds", "max_sigma": "--max-sigma", "interval": "--interval", "rule": "--places"}
+_PLACES: Options = (
+    click.option("--min-rounds", type=int, metavar="N", help="Players with fewer rounds are provisional: they have no "
+                 "place, and do not count for others.  [default: as `rate --set-display` stored, else 0]"),
+    click.option("--max-sigma", type=float, metavar="POINTS", help="Players with a larger sigma are provisional, too."),
+    click.option("--interval", type=float, metavar="P", help="The probability that a skill is within the bounds from "
+                 "which the interval of a place follows.  [default: as stored, else 0.95]"),
+    click.option("--places", "rule", type=click.Choice(("separated", "own")), help="The rule of these intervals: "
+                 "separated counts the players who can be told apart, own the ratings outside of the player's own "
+                 "bounds.  [default: as stored, else separated]"),
+)  # fmt: skip
+
+
+def _places(**given: Any) -> dict[str, Any]:
+    places = {name: value for name, value in given.items() if value is not None}
+    if places:
+        from ...results.places import PlaceOptions
+
+        for name, value in places.items():
+            try:
+                PlaceOptions(**{name: value})
+            except ValueError as error:
+                raise ValueError(str(error).replace(name, _OPTIONS[name], 1)) from None
+    return places
+
+
+def shown_places(rated: RatedRun, given: dict[str, Any], also: str = "") -> PlaceOptions:
+    """The options of places of a run with those that were ``given``.
+
+    Refuses options that need an uncertainty, and what was asked for ``also``, if the system has none.
+    """
+    from ...results.places import OF_UNCERTAINTY
+
+    needing = [_OPTIONS[name] for name in given if name in OF_UNCERTAINTY] + [also] * bool(also)
+    if needing:
+        from ...common.configuration.settings import check_uncertainty
+
+        with usage():
+            check_uncertainty(rated.system, needing[0])
+    return rated.places.changed(**given)
+
+
+# ``min_rounds, max_sigma, interval, rule`` that were given, as one argument ``places``
+places_options = gathered("places", _PLACES, _places)
+provisional_option = click.option(
+    "--provisional", type=click.Choice(("hide", "show", "only")), default="hide", show_default=True, help="What to do "
+    "with provisional players: leave them out and print their number, show them without a place, or show only them.",
 )  # fmt: skip
 deviations_option = click.option(
     "--deviations",

@@ -20,33 +20,55 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ...frames.prediction import Prediction
+    from ...results.places import PlaceOptions
     from ...results.player_names import PlayerHistory
     from ...results.rating_format import RatingFormat
 
 _MATRIX_NAME = 10  # width of a name as the heading of a column of chances
 
 
-def leaderboard_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Table:
-    """The first rows of a leaderboard of ``n_players``; without titles, the table has no title column."""
+def leaderboard_table(
+    rows: pa.Table, n_players: int, form: RatingFormat, places: PlaceOptions, tiers: bool = False
+) -> Table:
+    """The first rows of a leaderboard of ``n_players``; without titles, the table has no title column.
+
+    ``tiers``: draw a line between them; the rows are in their order.
+    """
     titled = ("title",) if form.titles else ()
-    columns = {"place": NUMBER, "rating": NUMBER, **dict.fromkeys(titled, WHOLE), "handle": NAME}
+    sure = [places.label] if "place_high" in rows.column_names else []
+    columns = dict.fromkeys((*(["tier"] if tiers else []), "place", *sure, "rating"), NUMBER)
+    columns |= {**dict.fromkeys(titled, WHOLE), "handle": NAME}
     columns |= dict.fromkeys(("mu", "sigma", "rounds", "last", "highest", "percentile"), NUMBER)
-    hide = ("percentile", "sigma", "mu", "highest", "last", "rounds", "title")
-    table = new_table(columns, hide, caption=f"{rows.num_rows:,} of {count(n_players, 'player')}")
+    hide = ("percentile", "sigma", "mu", "highest", "last", *sure, "rounds", "title")
+    table, last = new_table(columns, hide, caption=f"{rows.num_rows:,} of {count(n_players, 'player')}"), None
     for row in rows.to_pylist():
         colour = form.style(row["rating"])
+        if tiers and table.rows and row["tier"] != last:
+            table.add_section()
+        last = row["tier"] if tiers else None
         table.add_row(
-            f"{row['place']:,}",
-            Text(form.rating(row["rating"]), colour),
+            *([_place(last)] if tiers else []),
+            _place(row["place"]),
+            *([_interval(row["place_high"], row["place_low"])] if sure else []),
+            Text(form.rating(row["rating"]) + "?" * row["provisional"], colour),
             *(Text(cell(row[name] or ""), colour) for name in (*titled, "handle")),
             form.belief(row["mu"]),
             form.belief(row["sigma"]),
             f"{row['n_rounds']:,}",
             _day(row["last_time_seconds"]),
             form.rating(row["max_rating"]),
-            f"{row['percentile']:.2f}",
+            "" if row["provisional"] else f"{row['percentile']:.2f}",
         )
     return table
+
+
+def _place(place: int | None) -> str:
+    return "" if place is None else f"{place:,}"
+
+
+def _interval(high: int | None, low: int | None) -> str:
+    """The places from the best to the worst; nothing for a provisional player."""
+    return _place(high) if high == low else f"{high:,}-{low:,}"
 
 
 def groups_table(rows: pa.Table, n_groups: int, form: RatingFormat) -> Table:

@@ -122,8 +122,8 @@ def test_table__hides_the_least_important_columns_first(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     text = output(on_terminal(*COMMANDS["leaderboard"], "--lake", lake.url))
-    assert "4 columns hidden: --wide shows them" in text  # their names have no room
-    assert all(heading in text for heading in ("place", "rating", "handle", "rounds", "last"))
+    assert "5 columns hidden: --wide shows them" in text  # their names have no room
+    assert all(heading in text for heading in ("place", "separated", "rating", "handle", "rounds"))
     monkeypatch.setenv("COLUMNS", "76")
     assert "(percentile, sigma" in output(on_terminal(*COMMANDS["leaderboard"], "--lake", lake.url))
     monkeypatch.setenv("COLUMNS", "60")

@@ -22,8 +22,10 @@ from helpers.answers import leaderboard, player_history
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.plotting.figures import SERIES, drawing, encode, legible, new_figure
-from ranklake.flows.plotting.plots import players_figure
+from ranklake.flows.plotting.plots import places_figure, players_figure
 from ranklake.flows.plotting.quantiles import MOMENTS, QUANTILES, distribution_figure, quantiles_over_time
+from ranklake.flows.results.places import PlaceOptions
+from ranklake.flows.results.ranks import in_tiers
 from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.rating_kernels.registry import of_contests
 from ranklake.storage import Contest, Lake
@@ -212,6 +214,20 @@ def test_distribution__at_the_end_is_that_of_the_leaderboard(lake: Lake) -> None
     assert last["round_index"] == 59
 
 
+@pytest.mark.usefixtures("look")
+def test_places__have_the_bounds_of_the_skills_and_the_intervals(lake: Lake) -> None:
+    board, options = in_tiers(leaderboard(lake, "run")).slice(0, 8), PlaceOptions()
+    (axes,) = places_figure(board, options, 1.0, "run").axes
+    (bounds,) = axes.collections
+    mu, sigma = (board.column(name).to_numpy() for name in ("mu", "sigma"))
+    assert [ends[:, 0].tolist() for ends in bounds.get_segments()] == [
+        [one - 1.96 * wide, one + 1.96 * wide] for one, wide in zip(mu.tolist(), sigma.tolist(), strict=True)
+    ]
+    first = board.slice(0, 1).to_pylist()[0]
+    assert axes.get_yticklabels()[0].get_text() == f"{first['handle']}  1-{first['place_low']}"
+    assert axes.get_title(loc="left") == "places by skill in run: separated 95%"
+
+
 def test_distribution__counts_players_of_the_year_before(tmp_path: Path) -> None:
     def at(days: int, *names: str) -> Contest:
         return contest(f"day {days}", *names, time_seconds=10**9 + days * DAY)
@@ -262,6 +278,8 @@ WRONG = [
     (["distribution", "-o", "x"], 2, "must end in .png"),
     (["player", "player 1", "-o", "no/such/folder/x.png"], 2, "there is no folder 'no/such/folder' for x.png"),
     (["player", *map(str, range(11)), "-o", "x.png"], 2, "room for 10 players, got 11"),
+    (["places", "--top", "101", "-o", "x.png"], 2, "room for 100 players, got --top 101"),
+    (["places", "--interval", "2", "-o", "x.png"], 2, "--interval must be > 0 and < 1, got 2.0"),
     (["player", "Player 1", "-o", "x.png"], 1, "there is 'player 1'"),
     (["player", "player 1", "--run", "../x", "-o", "x.png"], 2, "run"),
     (["distribution", "--run", "other", "-o", "x.png"], 1, "no run 'other' in"),
@@ -269,6 +287,7 @@ WRONG = [
 
 
 @pytest.mark.bound("ranklake.flows.plotting.plots.MOST_PLAYERS")
+@pytest.mark.bound("ranklake.flows.plotting.plots.MOST_PLACES")
 @pytest.mark.parametrize(("arguments", "code", "report"), WRONG)
 def test_command__reports_errors(
     invoke: Command, lake: Lake, tmp_path: Path, arguments: list[str], code: int, report: str

@@ -231,7 +231,8 @@ def test_update__keeps_the_index_and_the_columns_of_each_part() -> None:
 def test_leaderboard__is_sorted_and_filtered(ratings: Ratings) -> None:
     board = ratings.leaderboard()
     numbers = ["rating", "mu", "sigma", "n_rounds", "last_time_seconds", "percentile"]
-    assert list(board.columns) == ["place", "player", *numbers]
+    sure = ["provisional", "place_high", "place_low", "tier"]
+    assert list(board.columns) == ["place", "player", *numbers, *sure]
     lower = [100 * (board["rating"] < rating).sum() / len(board) for rating in board["rating"]]
     assert board["percentile"].tolist() == pytest.approx(lower)
     some = board["player"][::3]
@@ -242,12 +243,51 @@ def test_leaderboard__is_sorted_and_filtered(ratings: Ratings) -> None:
     for name in ("mu", "sigma", "rating"):
         assert board.set_index("player")[name].sort_index().tolist() == last[name].sort_index().tolist()
     assert len(ratings.leaderboard(3)) == 3
-    assert ratings.leaderboard(min_rounds=5)["n_rounds"].min() >= 5
+    few = ratings.leaderboard(min_rounds=5)
+    assert few["n_rounds"].min() >= 5
+    assert few["place"].tolist() == few["rating"].rank(ascending=False, method="min").tolist()
+    assert few.attrs["n_provisional"] == (board["n_rounds"] < 5).sum() == len(board) - len(few)
+    everybody = ratings.leaderboard(min_rounds=5, provisional="show").set_index("player")
+    assert everybody[~everybody["provisional"]].astype(few.dtypes.drop("player")).equals(few.set_index("player"))
+    assert everybody.loc[everybody["provisional"], ["place", "percentile", *sure[1:]]].isna().all(axis=None)
+    assert everybody.index.tolist() == board["player"].tolist()
+    only = ratings.leaderboard(min_rounds=5, provisional="only")
+    assert set(only["player"]) == set(board["player"]) - set(few["player"])
     since = int(board["last_time_seconds"].median())
     assert ratings.leaderboard(since=since)["last_time_seconds"].min() >= since
     tied = Ratings.rate(SMALL.assign(rank=1), "elo").leaderboard()
     assert tied["place"].tolist() == [1, 1, 1]
     assert tied["player"].tolist() == sorted(tied["player"])
+
+
+def test_leaderboard__says_how_sure_a_place_is(ratings: Ratings, tmp_path: Path) -> None:
+    board = ratings.leaderboard()
+    low, high = (board["mu"] + sign * 1.96 * board["sigma"] for sign in (-1, 1))
+    assert board["place_high"].tolist() == [1 + (low > one).sum() for one in high]
+    assert board["place_low"].tolist() == [len(board) - (high < one).sum() for one in low]
+    own = ratings.leaderboard(rule="own", interval=0.5)
+    assert (own["place_low"] - own["place_high"]).sum() < (board["place_low"] - board["place_high"]).sum()
+    some = board["player"][::3]
+    among = ratings.leaderboard(among=some)
+    assert among["place_low"].max() == len(some)
+    assert [row["place_high"] for row in ratings.leaderboard(3).to_dict("records")] == board["place_high"][:3].tolist()
+
+
+def test_leaderboard__names_bad_options_of_places(ratings: Ratings) -> None:
+    without = Ratings.rate(SMALL, "elo")
+    assert "tier" not in without.leaderboard()
+    assert "provisional" in without.leaderboard()
+    assert without.leaderboard(min_rounds=3).attrs["n_provisional"] == 3
+    for given in ({"interval": 0.9}, {"rule": "own"}, {"max_sigma": 90.0}):
+        with pytest.raises(ValueError, match=f"^{next(iter(given))} needs the uncertainty of skills, which elo has no"):
+            without.leaderboard(**given)
+    for given, rule in (
+        ({"min_rounds": -1}, "min_rounds must be a whole number within 0"),
+        ({"interval": 1.0}, "interval must be > 0 and < 1, got 1.0"),
+        ({"provisional": "no"}, "provisional must be one of hide, show, only, got 'no'"),
+    ):
+        with pytest.raises(ValueError, match=rule):
+            ratings.leaderboard(**given)
 
 
 def test_player__has_a_history_or_similar_names() -> None:
