@@ -20,8 +20,10 @@ from ..terminal.options import (
     deviations_option,
     lake_option,
     make_form,
+    places_options,
     run_option,
     safe_option,
+    shown_places,
     steal_option,
     target_options,
     titles_option,
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     "sqlite:///FILE."
 )
 @titles_option
+@places_options
 @steal_option
 @lake_option
 def publish(
@@ -63,6 +66,7 @@ def publish(
     no_index: bool,
     site: str | None,
     target: dict[str, Any] | None,
+    places: dict[str, Any],
     lake: LakeAddress,
     **how: Any,
 ) -> None:
@@ -77,7 +81,11 @@ def publish(
         raise click.UsageError(f"{option} is for tables in the lake and not for {other}, which has no old files")
     if site is not None and target is not None:
         raise click.UsageError("--site and --to are two publishes: use a command for each")
-    opened = lake.open()
+    opened, how["places"] = lake.open(), places
+    if places:
+        from ...answers.rated_run import RatedRun
+
+        shown_places(RatedRun(opened, run), places)
     what, units = (f"publishing {run}", "participations") if site is None else (f"site of {run}", "rows")
     with progress(what, units) as how["on_progress"]:
         report: SiteReport | PublishReport

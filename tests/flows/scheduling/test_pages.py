@@ -66,6 +66,17 @@ def test_pages__have_no_markup_from_names(tmp_path: Path) -> None:
     assert f"Its published tables: {lake.uri('published/run')}" in texts(page)
 
 
+def test_pages__list_the_players_with_a_place(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, [contest("0", "ada", "bob", "cid"), contest("1", "cid", "ada")])
+    rate_run(lake, system="elo")
+    everybody = best(lake, "run")
+    publish(lake, "run", places={"min_rounds": 2})
+    assert best(lake, "run")["handle"].to_pylist() == [
+        name for name in everybody["handle"].to_pylist() if name != "bob"
+    ]
+    assert not {"bob", "None"} & set(texts(run_page(lake, "run", [], best(lake, "run"))))
+
+
 def test_pages__link_to_a_run_in_an_object_store() -> None:
     page = place(Lake.open("memory://bucket/a (b) lake", create=True), "runs/run")
     (link,) = [token for token in read(page) if token.type == "link_open"]

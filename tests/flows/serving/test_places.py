@@ -1,33 +1,43 @@
-"""How sure a place is, in the API and on pages."""
+"""How sure a place is at every door: five outputs of one publish have the same rows, and the API computes others."""
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("starlette")
 from helpers.api import TestClient, client_of
+from helpers.commands import Command
 from helpers.lakes import lake_of, rate_run, synthetic
+from helpers.tables import read
 from twins.places import table
 
+from ranklake import Ratings
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.publication.database import publish_to_database
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import rate
 from ranklake.flows.results.places import PlaceOptions
+from ranklake.flows.site.publish import publish_site
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Lake
 
 RUN = "/api/v1/runs/run"
 CONTESTS = synthetic(12, spice=False, n_players=24, size=8)
-PLACES = ("place", "place_high", "place_low", "tier", "provisional")
 STORED = {"min_rounds": 3, "max_sigma": 320.0, "interval": 0.5}
 
 
@@ -66,6 +76,15 @@ def by_twin(board: list[dict[str, Any]], options: PlaceOptions) -> list[dict[str
     return [{name: value for name, value in found[row["handle"]].items() if name != "place"} for row in board]
 
 
+def of_frame(board: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a leaderboard of the notebook; None for what is missing."""
+    found = board.rename(columns={"player": "handle"}).astype(object)
+    return found.where(found.notna(), None).to_dict("records")
+
+
+# One publish
+
+
 class _Cells(HTMLParser):
     """The texts of the cells of each row of the tables of a page."""
 
@@ -83,6 +102,82 @@ class _Cells(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.rows and self.rows[-1]:
             self.rows[-1][-1] += data
+
+
+def shown(row: Mapping[str, Any], decimals: int) -> list[str]:
+    """Place, player and rating of a row as a page shows them."""
+    place = "–" if row["provisional"] else str(row["place"])
+    place += f" ({row['place_high']}-{row['place_low']})" if row.get("place_high") else ""
+    return [place, row["handle"], f"{row['rating']:.{decimals}f}" + "?" * row["provisional"]]
+
+
+def assert_outputs_agree(lake: Lake, folder: Path, invoke: Command) -> list[dict[str, Any]]:
+    """Command line, notebook, API, site and publishes of a run have the same rows; returns them."""
+    publish(lake, "run")
+    published = read(lake, "leaderboard").sort_by([("rating", "descending"), ("handle", "ascending")]).to_pylist()
+    sure = any(row["place_high"] is not None for row in published)
+    columns = ("place", "provisional", *(("place_high", "place_low", "tier") if sure else ()))
+    board = [{name: row[name] for name in ("handle", "rating", "mu", "percentile", *columns)} for row in published]
+
+    def same(found: list[dict[str, Any]]) -> None:
+        assert [{name: row[name] for name in board[0]} for row in found] == board
+
+    same(pq.read_table(Path(lake.url) / "published/run/latest.parquet").to_pylist())
+    publish_to_database(lake, "run", f"sqlite:///{folder}/board.db")
+    with closing(sqlite3.connect(folder / "board.db")) as database:
+        database.row_factory = sqlite3.Row
+        same([dict(row) for row in database.execute("select * from leaderboard order by rating desc, handle")])
+    with client_of(lake) as client:
+        same(found := rows(client))
+        handles = [row["handle"] for row in found]
+        same(client.get(f"{RUN}/players", params={"handles": ",".join(handles)}).json()["players"])
+        same([client.get(f"{RUN}/players/{quote(handle)}").json() for handle in handles])
+        pages = [client.get("/run", headers={"accept": "text/html"}).text]
+        decimals = client.get(RUN).json()["decimals"]
+    options = ("--run", "run", "--all", "--provisional", "show", "--format", "json", "--lake", lake.url)
+    same(json.loads(invoke("leaderboard", *options).out))
+    same(of_frame(Ratings.open(lake, "run").leaderboard(provisional="show")))
+    publish_site(lake, "run", str(folder / "site"))
+    (data,) = (folder / "site/data/leaderboard").glob("000-*.json.gz")
+    site = json.loads(gzip.decompress(data.read_bytes()))
+    none = [None] * len(board)
+    for name in ("place", "place_high", "place_low"):
+        assert site.get(name, none) == [row.get(name) for row in board]
+    assert [text is not None for text in site.get("missing", none)] == [row["provisional"] for row in board]
+    pages += [path.read_text("utf-8") for path in (folder / "site/v").glob("*/leaderboard/000.html")]
+    pages.append((folder / "site/index.html").read_text("utf-8"))
+    assert len(pages) == 3
+    for page in pages:
+        assert [cells[:3] for cells in _Cells(page).rows[1:]] == [shown(row, decimals) for row in board]
+    return published
+
+
+def test_outputs__of_one_publish_agree_row_by_row(lake: Lake, tmp_path: Path, invoke: Command) -> None:
+    board = assert_outputs_agree(lake, tmp_path, invoke)
+    kept = {name for row in by_twin(board, PlaceOptions(**STORED)) for name in row}
+    assert [{name: row[name] for name in kept} for row in board] == by_twin(board, PlaceOptions(**STORED))
+    ranked = [row["rating"] for row in board if not row["provisional"]]
+    assert 0 < len(ranked) < len(board)
+    for row in board:
+        better, lower = (sum(other > row["rating"] for other in ranked), sum(other < row["rating"] for other in ranked))
+        places = (None, None) if row["provisional"] else (better + 1, lower / len(ranked) * 100.0)
+        assert (row["place"], row["percentile"]) == places
+    assert max(row["tier"] or 0 for row in board) > 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["elo-r", "glicko", "elo", "topcoder", "trueskill"])
+@pytest.mark.parametrize("rule", ["separated", "own"])
+def test_outputs__of_every_kind_of_system_agree(system: str, rule: str, tmp_path: Path, invoke: Command) -> None:
+    sure = bool(SYSTEMS[system].uncertainty)
+    places = {"min_rounds": 4} | ({"rule": rule, "interval": 0.6} if sure else {})
+    board = assert_outputs_agree(rated(tmp_path / "lake", system, places), tmp_path, invoke)
+    assert any(row["place_high"] is not None for row in board) is sure
+    factor = SYSTEMS[system].uncertainty
+    found = by_twin([row | {"sigma": row["sigma"] * factor} for row in board], PlaceOptions(**places))
+    if not sure:
+        found = [row | dict.fromkeys(("place_high", "place_low", "tier")) for row in found]
+    assert [{name: row[name] for name in found[0]} for row in board] == found
 
 
 # The API

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import math
 import re
 import shutil
 import threading
@@ -18,6 +19,7 @@ from helpers.answers import leaderboard
 from helpers.lakes import contest, lake_of, rate_run
 
 from ranklake.flows.ingestion.attributes import record_attributes
+from ranklake.flows.publication.content import Content
 from ranklake.flows.results.titles import CODEFORCES
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Lake
@@ -31,6 +33,7 @@ pytestmark = [
 HOSTILE = "<img src=x onerror=alert(1)>\u202e\"'&é"
 QUOTED = '"' + HOSTILE.replace('"', '""') + '"'  # in CSV
 COUNTRIES = ("PL", HOSTILE, "Very " * 60 + "long", "العربية")  # of players in turn
+PLACES = {"interval": 0.5, "min_rounds": 12}
 PAGES = {  # and what is there when a page is complete
     "index.html": "tbody tr",
     "{v}leaderboard/000.html": "tbody tr",
@@ -84,7 +87,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     people = [f'"{name}",{COUNTRIES[i % 4]},{i}' for i, name in enumerate(names) if i]
     (folder / "people.csv").write_text("\n".join(["handle,country,club", *people]).replace(HOSTILE, QUOTED), "utf-8")
     record_attributes(lake, "games", str(folder / "people.csv"))
-    publish_site(lake, "run", str(folder / "site"), titles=CODEFORCES)
+    publish_site(lake, "run", str(folder / "site"), titles=CODEFORCES, places=PLACES)
     handler = functools.partial(_Quiet, directory=str(folder / "site"))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
@@ -144,16 +147,41 @@ def test_search__finds_equal_handles_then_beginnings_then_parts(site: Site, text
 
 
 def test_player__has_the_values_of_the_leaderboard(site: Site) -> None:
-    board = leaderboard(site.lake, "run").to_pylist()
+    board = Content(site.lake, "run", places=PLACES).leaderboard().to_pylist()
     page = site.open("player.html?h=player%207")
     page.wait_for_selector("svg.graph .line")
     (row,) = (row for row in board if row["handle"] == "player 7")
     field = lambda name: page.locator(f"[data-field={name}]").inner_text()  # noqa: E731
     assert field("rating") == f"{row['rating']:.0f}"
-    assert field("place") == str(row["place"])
+    assert field("place") == f"{row['place']} ({row['place_high']}-{row['place_low']})"
+    assert field("below") == f"{math.floor(row['percentile'] * 100) / 100:.2f} %"
+    assert field("missing") == ""
     assert field("member") == f"country {COUNTRIES[3]}"
     assert field("max_rating") == f"{row['max_rating']:.0f}"
     assert field("n_rounds") == str(row["n_rounds"]) == str(page.locator("tbody tr").count())
+
+
+def test_player__without_a_place_lacks_rounds(site: Site) -> None:
+    board = Content(site.lake, "run", places=PLACES).leaderboard().to_pylist()
+    (row, *_) = (row for row in board if row["provisional"] and row["handle"].startswith("player "))
+    page = site.open(f"player.html?h={quote(row['handle'])}")
+    page.wait_for_selector("svg.graph .line")
+    shown = {
+        name: page.locator(f"[data-field={name}]").inner_text() for name in ("rating", "place", "below", "missing")
+    }
+    lacks = PLACES["min_rounds"] - row["n_rounds"]
+    missing = f"provisional: {lacks} more round{'s' * (lacks > 1)}"
+    assert shown == {"rating": f"{row['rating']:.0f}?", "place": "–", "below": "–", "missing": missing}
+    versus = site.open(f"compare.html?h={quote(row['handle'])},player%207")
+    versus.wait_for_selector("[data-players] tbody tr")
+    assert versus.locator("[data-players] tbody tr").first.locator("td").all_inner_texts()[1:3] == [
+        "–",
+        shown["rating"],
+    ]
+    here = site.open(f"{{v}}distribution.html?handle={quote(row['handle'])}")
+    here.wait_for_selector(".here")
+    assert here.locator("[data-notice]").inner_text().endswith(missing)
+    assert site.errors == []
 
 
 def test_player__that_does_not_exist_leads_to_similar_ones(site: Site) -> None:

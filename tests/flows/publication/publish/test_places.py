@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from helpers.commands import Command
 from helpers.database_tables import assert_stored
 from helpers.databases import Judge, sqlite_judge
 from helpers.lakes import ingest, rate_run, same_tables
@@ -107,3 +108,18 @@ def test_publish__into_a_database_of_an_earlier_release_goes_on(lake: Lake, tmp_
     assert (report.kept, report.added, report.tables) == (30, 0, ("leaderboard",))
     assert_stored(judge, lake)
     assert publish_to_database(lake, "run", judge.url).tables == ()
+
+
+def test_publish__takes_the_options_of_places(published: Lake, invoke: Command) -> None:
+    command = ("publish", "--run", "run", "--lake", published.url)
+    assert invoke(*command, "--interval", 0.5, "--places", "own", "--min-rounds", 7).code == 0
+    root = read_published(published, "run")
+    assert root is not None
+    assert root.places == CHOSEN
+    said = invoke.refuses(*command, "--interval", 95, code=2)
+    assert "--interval must be > 0 and < 1, got 95" in said
+    assert read_published(published, "run") == root
+    rate_run(published, run="elo", system="elo")
+    said = invoke.refuses("publish", "--run", "elo", "--lake", published.url, "--interval", 0.9, code=2)
+    assert "--interval needs the uncertainty of skills, which elo has not" in said
+    assert read_published(published, "elo") is None
