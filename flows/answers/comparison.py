@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..results.components import apart
 from .contests import HistoryRows
 
 if TYPE_CHECKING:  # imports kernels
@@ -18,7 +19,7 @@ _Places = tuple[int, dict[str, int]]  # number of a round, and the places of pla
 _Teams = dict[str, str]  # the team of each player
 
 
-def compare(rows: HistoryRows, players: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def compare(rows: HistoryRows, players: Sequence[dict[str, Any]], components: Sequence[int]) -> dict[str, Any]:
     """The rounds with at least two of the players, and of each pair the wins, losses, draws, ``chance`` and, with an
     uncertainty of skills, ``difference, deviation`` and ``skill_chance`` of :meth:`.Prediction.pairs`.
 
@@ -27,7 +28,11 @@ def compare(rows: HistoryRows, players: Sequence[dict[str, Any]]) -> dict[str, A
 
     The chance is that of the first player to finish before the other, at the time of the last round. A tie counts half.
 
+    ``note`` says that two of the players never met, not even through others; it is empty if all did. ``connected`` of
+    a pair is whether its players did.
+
     ``players``: rows of the leaderboard.
+    ``components``: the number of the component of each; -1 if it is not known.
 
     The chance is as by ``ranklake predict``, but from the mean, sigma, rounds and last contest of the leaderboard: for
     a published version it never changes. Other state, such as the volatility of ``glicko2``, is that of a newcomer.
@@ -44,10 +49,10 @@ def compare(rows: HistoryRows, players: Sequence[dict[str, Any]]) -> dict[str, A
     pairs = [_score(one, other, rounds) for one, other in combinations(handles, 2)]
     if pairs:
         one, other = np.triu_indices(len(players), 1)
-        columns = _prediction(rows, players).pair_columns(one, other)
+        columns = _prediction(rows, players, components).pair_columns(one, other)
         numbers = zip(*(values.tolist() for values in columns.values()), strict=True)
         pairs = [pair | dict(zip(columns, of, strict=True)) for pair, of in zip(pairs, numbers, strict=True)]
-    return {"players": list(players), "pairs": pairs, "contests": contests}
+    return {"players": list(players), "pairs": pairs, "contests": contests, "note": apart(components, handles)}
 
 
 def _common(rows: HistoryRows, players: Sequence[dict[str, Any]]) -> tuple[list[_Places], dict[int, _Teams]]:
@@ -87,7 +92,7 @@ def _score(one: str, other: str, rounds: Sequence[tuple[dict[str, int], dict[str
     }
 
 
-def _prediction(rows: HistoryRows, players: Sequence[dict[str, Any]]) -> Prediction:
+def _prediction(rows: HistoryRows, players: Sequence[dict[str, Any]], components: Sequence[int]) -> Prediction:
     """A round of the players at the time of the last one; imports kernels."""
     from ..frames.prediction import Prediction
 
@@ -101,4 +106,5 @@ def _prediction(rows: HistoryRows, players: Sequence[dict[str, Any]]) -> Predict
     handles = [player["handle"] for player in players]
     known = rows.contests_table.column("time_seconds").drop_null()
     time_seconds = known[-1].as_py() if len(known) else 0
-    return Prediction(display, handles, columns, time_seconds, rows.contests_table.num_rows)
+    n_rounds = rows.contests_table.num_rows
+    return Prediction(display, handles, columns, time_seconds, n_rounds, components=components)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from ranklake.rating_kernels.core.beliefs import NEVER
 
+from ..results.components import Components
 from ..results.display import Display
 from ..results.places import PlaceOptions
 from ..results.states import NO_END, States, board_table, known_ends
@@ -24,12 +25,19 @@ class FrameRows:
 
     ``beliefs``: ``mu, sigma, n_rounds, last_time`` of each after all rounds.
     ``history``: makes ``round_index, player, time_seconds, mu, sigma, n_before`` of all participations in rated order.
+    ``components``: finds who met whom before a round, or in all of them; None if that is not known.
     """
 
     def __init__(
-        self, players: Sequence[Any], beliefs: Mapping[str, Any], display: Display, history: Callable[[], pd.DataFrame]
+        self,
+        players: Sequence[Any],
+        beliefs: Mapping[str, Any],
+        display: Display,
+        history: Callable[[], pd.DataFrame],
+        components: Callable[[int | None], Components | None],
     ) -> None:
-        self.players, self._beliefs, self.display, self._read = pd.Index(players), beliefs, display, history
+        self.players, self._beliefs, self.display = pd.Index(players), beliefs, display
+        self._read, self._components = history, components
 
     @cached_property
     def _history(self) -> pd.DataFrame:
@@ -72,4 +80,6 @@ class FrameRows:
     ) -> States:
         rating, unknown = self.display.rating(mu, sigma, n_rounds, last_round), np.full(len(mu), np.nan)
         columns = {"rating": rating, "mu": mu, "sigma": sigma, "n_rounds": n_rounds}
-        return States(players, columns | {"last_time_seconds": last, "max_rating": unknown}, latest)
+        columns |= {"last_time_seconds": last, "max_rating": unknown}
+        stop = None if last_round is None else last_round + 1
+        return States(players, columns, latest, self._components(stop))

@@ -13,10 +13,12 @@ import pyarrow as pa
 from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 from ranklake.storage.names.search import fold
+from ranklake.storage.runs.components import Meetings
 
 from ..publication.index_parts import SMOOTHED_ROWS, UNRATED, IndexPart, integers, read_mapped
 from ..publication.root import IndexFile, IndexManifest, index_path
 from ..results.components import Components
+from ..results.meetings import join
 from ..results.places import PlaceOptions, percentiles
 from ..results.ranks import ranked
 from ..results.states import NO_END, States, board_table, known_ends
@@ -94,7 +96,8 @@ class IndexRows:
         if self.manifest.shift is not None:
             mu, sigma, n_rounds = (columns[name] for name in ("mu", "sigma", "n_rounds"))
             columns["rating"] = self.display.rating(mu, sigma, n_rounds, stop - 1)
-        return States(rated, columns | {"last_time_seconds": self.ends[last_round[rated]]}, latest[rated])
+        columns["last_time_seconds"] = self.ends[last_round[rated]]
+        return States(rated, columns, latest[rated], self._components_before(stop, state["n_rounds"]))
 
     @cached_property
     def last_time_seconds(self) -> int | None:
@@ -109,6 +112,8 @@ class IndexRows:
         if "percentile" not in table.column_names:  # written by an earlier release
             values = percentiles(table.column("rating").to_numpy())
             table = table.append_column(schema.field("percentile"), pa.array(values))
+        if "component" not in table.column_names:
+            table = table.append_column(schema.field("component"), pa.nulls(table.num_rows, pa.int32()))
         if "provisional" not in table.column_names:
             table = self.ranked(table, self.places)
         none = () if self.has_intervals else ("place_high", "place_low", "tier")
@@ -241,33 +246,48 @@ class IndexRows:
 
     @cached_property
     def components(self) -> Components | None:
-        """The component of each player; None in an index of an early release, which has no sizes of components.
+        """The component of each player; None in an index of an early release, which has none."""
+        known = self.leaderboard_table.column("component")
+        if known.null_count:
+            return None
+        of, n_rounds = np.full(len(self.row_of_player), -1, np.int32), np.zeros(len(self.row_of_player), np.int32)
+        players = integers(self.leaderboard_table.column("player"))
+        of[players], n_rounds[players] = known.to_numpy(), self.leaderboard_table.column("n_rounds").to_numpy()
+        return Components(of, n_rounds, self.places.min_rounds)
+
+    def _components_before(self, stop: int, n_rounds: npt.NDArray[np.int32]) -> Components | None:
+        """The components of the rounds before ``stop``; ``n_rounds`` are those of each player by then.
 
         Unrated participants join components only if rated ones compete with them. The index does not have in which
-        rounds they do: if the components of rated participants are not of the recorded sizes, all unrated participants
-        join components. Then some players of different components may have one, never the reverse.
+        rounds they do: if the rated participants of all rounds have other components than all players, all unrated
+        participants join components. Then some players of different components may have one, never the reverse.
         """
-        sizes, rated = self.manifest.components, integers(self.leaderboard_table.column("player"))
-        if sizes is None:
-            return None
-        of = np.full(int(rated.max(initial=-1)) + 1, -1, np.int32)
-        if len(sizes) < 2:
-            of[rated] = 0
-            return Components(of)
+        if self.components is None or stop >= self.manifest.n_rounds:
+            return self.components
+        roots = self._roots(stop, self._unrated_connect)
+        return Components.numbered(Meetings(roots[: len(n_rounds)], n_rounds), self.places.min_rounds)
+
+    @cached_property
+    def _unrated_connect(self) -> bool:
+        known = self.components
+        if known is None or not self.unrated_table.num_rows or self.manifest.games:
+            return False
+        found = Components.numbered(Meetings(self._roots(None, False)[: len(known.of)], known.n_rounds))
+        return not np.array_equal(found.of, known.of)
+
+    def _roots(self, stop: int | None, with_unrated: bool) -> npt.NDArray[np.int32]:
+        """The least index of the players who met each player in the rounds before ``stop``, of all by default."""
         columns = zip(*(part.participations() for part in self.parts), strict=True)
         rounds, players = (np.concatenate(column) for column in columns)  # in order of rounds
-        if self.manifest.games:
-            found = Components.find(len(of), np.arange(0, len(players), 2), players)  # two rows a game
-        else:
-            found = Components.find(len(of), _first(rounds), players)
-            if found.sizes != sizes:
-                others = self.unrated_table
-                rounds = np.concatenate([rounds, integers(others.column("round_index"))])
-                order = np.argsort(rounds, kind="stable")
-                players = np.concatenate([players, integers(others.column("player"))])[order]
-                found = Components.find(max(len(of), int(players.max()) + 1), _first(rounds[order]), players)
-        of[rated] = found.of[rated]
-        return Components(of)
+        if with_unrated:
+            others = self.unrated_table
+            rounds = np.concatenate([rounds, integers(others.column("round_index"))])
+            order = np.argsort(rounds, kind="stable")
+            rounds, players = rounds[order], np.concatenate([players, integers(others.column("player"))])[order]
+        n = len(rounds) if stop is None else int(np.searchsorted(rounds, stop))
+        every = np.arange(max(len(self.row_of_player), int(players.max(initial=-1)) + 1), dtype=np.int32)
+        first = np.arange(0, n, 2) if self.manifest.games else np.flatnonzero(np.diff(rounds[:n], prepend=-1))
+        return join(every, first, players[:n])
 
     def load(self) -> None:
         """Open all files."""
@@ -285,8 +305,3 @@ class IndexRows:
 
     def _batch(self, file: IndexFile) -> pa.RecordBatch:
         return read_mapped(self._lake, index_path(self.name, file.name), file)
-
-
-def _first(rounds: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    """The first row of each round."""
-    return np.flatnonzero(np.diff(rounds, prepend=-1))

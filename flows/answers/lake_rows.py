@@ -46,12 +46,12 @@ class LakeRows(RatedRounds):
 
     @property
     def leaderboard_table(self) -> pa.Table:
-        return self.board(self._read(None)[0].states())
+        return self.board(replace(self._read(None)[0].states(), components=self.components()))
 
     def states_before(self, stop: int) -> States:
         builder, latest = self._read(stop)
         states = builder.states()
-        return replace(states, latest=latest[states.players])
+        return replace(states, latest=latest[states.players], components=self.components(stop))
 
     def board(self, states: States) -> pa.Table:
         titles = self.format(self.display, self._titles).titles

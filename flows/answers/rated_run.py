@@ -21,7 +21,7 @@ from ranklake.storage.lake.schemas import ROUNDS
 from ..common.progress import ProgressCallback, not_shown
 from ..common.times import count_until, spelled
 from ..publication.root import IndexManifest, read_manifest, source_digest
-from ..results.components import Components
+from ..results.components import Components, apart, groups_in, in_component, with_large
 from ..results.groups import board_values, check_value, group_table, has_value, team_of
 from ..results.places import PlaceOptions
 from ..results.player_names import PlayerHistory, alias_note, candidate_names
@@ -94,6 +94,7 @@ class RatedRun:
         at: int | None = None,
         active: int | None = None,
         where: Sequence[tuple[str, str]] = (),
+        component: int | None = None,
         on_progress: ProgressCallback = not_shown,
         places: PlaceOptions | None = None,
         among_each_other: bool = False,
@@ -105,12 +106,16 @@ class RatedRun:
         ``active``: only players whose last contest ended at most this many seconds before ``at``, or before the last
         contest; places are among them.
         ``where``: only players with these values of attributes; with ``among_each_other``, places are among them.
+        ``component``: only players of this component; places are among them. Places are within components if two are
+        large, and the column ``component`` is only there then.
         ``places``: by default those of the run.
-        Raises ``ValueError`` if ``at`` is out of range.
+        Raises ``ValueError`` if ``at`` is out of range, or there is no such component.
         Raises ``LakeError`` if there is no such run, it has no rounds yet, none of its rated rounds had ended by then,
         or nobody has such an attribute or value.
         """
-        board = self._everybody(at, on_progress)
+        everybody, places = self._everybody(at, on_progress), places or self.places
+        board = with_large(everybody, places.min_rounds)
+        board = board if component is None else board.filter(pa.array(in_component(everybody, component)))
         board = board if active is None else active_players(board, active, at)
         keep = np.ones(board.num_rows, np.bool_)
         for attribute, value in where:
@@ -119,7 +124,7 @@ class RatedRun:
             keep &= has_value(values, value)
         chosen = pa.array(keep)
         board = board.filter(chosen) if among_each_other else board
-        board = ranked(board, places or self.places, self.system.uncertainty)
+        board = ranked(board, places, self.system.uncertainty, groups_in(board))
         return board if among_each_other else board.filter(chosen)
 
     def groups(self, attribute: str, board: pa.Table) -> pa.Table:
@@ -193,8 +198,8 @@ class RatedRun:
         board = self.leaderboard()
         rows = list(dict.fromkeys(self._rows_in(board, handles)))
         players = board.take(pa.array(rows)).to_pylist()
-        found = compare(self._whole_index() or self._rounds(), players)
-        return found | {"note": self._note_about(board, rows)}
+        numbers = self.components_of([player["player"] for player in players])
+        return compare(self._whole_index() or self._rounds(), players, numbers)
 
     def _rows_in(self, board: pa.Table, handles: Sequence[str]) -> list[int]:
         """The row of each player in the leaderboard; raises as :meth:`player`."""
@@ -212,27 +217,37 @@ class RatedRun:
         chosen = board.select(["player", "handle"]).take(pa.array(rows, pa.int64()))
         return self.component_note(*chosen.to_pydict().values())
 
-    def component_sizes(self, at: int | None = None, most_rows: int | None = None) -> tuple[int, ...]:
-        """Number of players of each component, largest first.
+    def components(self, at: int | None = None, most_rows: int | None = None) -> Components | None:
+        """Who met whom; from the index while that is up to date.
 
-        ``at``: only contests that had ended by this time, UTC seconds.
-        ``most_rows``: the most participations to read; without an index a run with more has one component.
+        ``at``: only in contests that had ended by this time, UTC seconds.
+        ``most_rows``: the most participations to read; None if a run without an index has more.
         """
-        if at is None and self._published_sizes is not None:
-            return self._published_sizes
-        chain, stop = self.run.segments(), None
+        if at is None and self._manifest is not None:
+            with suppress(LakeError):
+                found = IndexRows(self.lake, self.name, self._manifest).components
+                if found is not None:
+                    return found
+        chain = self.run.segments()
         if most_rows is not None and sum(segment.n_rows for segment in chain.segments) > most_rows:
-            return ()
-        if at is not None:
-            stop = count_until(RatedRounds(self.lake, self.name).ends, at)
-        return Components.of_run(self.run, self.dataset, chain, stop).sizes if stop != 0 else ()
+            return None
+        stop = None if at is None else count_until(RatedRounds(self.lake, self.name).ends, at)
+        return Components.of_run(self.run, self.dataset, chain, stop)
 
-    def component_note(self, rows: Sequence[int], names: Sequence[str]) -> str:
+    def components_line(self, at: int | None = None, remedy: str = "", most_rows: int | None = None) -> str:
+        """A line about large components of players who never met, else empty; see :meth:`components`."""
+        found = self.components(at, most_rows)
+        return "" if found is None else found.line_in(self.dataset, remedy)
+
+    def components_of(self, players: Sequence[int]) -> list[int]:
+        """The number of the component of each player, given their indices; -1 for players without a rated round."""
+        sizes = None if self._manifest is None else self._manifest.components
+        found = self.components() if len(players) > 1 and (sizes is None or len(sizes) > 1) else None
+        return [-1] * len(players) if found is None else found.numbers(players)
+
+    def component_note(self, players: Sequence[int], names: Sequence[str]) -> str:
         """A line if some players, given by their indices and names, are of different components; else empty."""
-        known = self._published_sizes
-        if len(rows) < 2 or (known is not None and len(known) < 2):
-            return ""
-        return Components.of_run(self.run, self.dataset).note(rows, names)
+        return apart(self.components_of(players), names)
 
     def _unrated(self, handle: str) -> LakeError:
         return LakeError(f"player {handle!r} has no rated rounds in run {self.name}")
@@ -277,8 +292,3 @@ class RatedRun:
         from .lake_rows import LakeRows
 
         return LakeRows(self.lake, self.name, self._deviations, self._titles, on_progress)
-
-    @cached_property
-    def _published_sizes(self) -> tuple[int, ...] | None:
-        """The components that an index has which is up to date; None without one."""
-        return None if self._manifest is None else self._manifest.components

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ from ranklake.storage.names.search import Search
 
 from ..publication.index_parts import integers
 from ..publication.root import IndexManifest, index_path, read_manifest
+from ..results.components import apart, with_large
 from ..results.groups import team_of
 from ..results.level_shifts import STEADY
 from ..results.places import PlaceOptions
@@ -69,7 +71,8 @@ class PublishedRun(IndexRows):
             "n_players": len(self.handles),
             "n_provisional": pc.sum(self.leaderboard_table.column("provisional")).as_py() or 0,
             "places": asdict(self.places),
-            "components": None if manifest.components is None else list(manifest.components),
+            "components": None if self.components is None else list(self.components.sizes),
+            "note": "" if self.components is None else self.components.line(self._handles_of),
             "last_time_seconds": self.last_time_seconds,
         }
 
@@ -160,18 +163,23 @@ class PublishedRun(IndexRows):
         """
         rows = [self.handles.row(handle) for handle in handles]
         players = [self._player(row) for row in dict.fromkeys(rows)]
-        return comparison.compare(self, players) | {"note": self._note_about(players)}
+        return comparison.compare(self, players, self._numbers_of(players))
 
     def team_rating(self, handles: list[str]) -> dict[str, Any]:
         """The rating of a team, its players and a note; as :meth:`RatedRun.team_rating`, raises as :meth:`player`."""
         rows = [self.handles.row(handle) for handle in handles]
         players = self.leaderboard_table.select(["player", "handle"]).take(pa.array(rows, pa.int64()))
-        return team_of(self.leaderboard_table, rows, self._note_about(players.to_pylist()))
+        numbers, handles = self._numbers_of(players.to_pylist()), players.column("handle").to_pylist()
+        return team_of(self.leaderboard_table, rows, apart(numbers, handles))
 
-    def _note_about(self, players: list[dict[str, Any]]) -> str:
-        """A line if some players, rows of the leaderboard, are of different components; else empty."""
-        indices, handles = ([player[name] for player in players] for name in ("player", "handle"))
-        return "" if self.components is None else self.components.note(indices, handles)
+    def _numbers_of(self, players: list[dict[str, Any]]) -> list[int]:
+        """The number of the component of some players, rows of the leaderboard; -1 if it is not known."""
+        found = self.components
+        return [-1] * len(players) if found is None else found.numbers([player["player"] for player in players])
+
+    def _handles_of(self, players: Sequence[int]) -> list[str]:
+        found: list[str] = self.handles_of(np.array(players, np.int32)).to_pylist()
+        return found
 
     def distribution(
         self,
@@ -235,7 +243,8 @@ class PublishedRun(IndexRows):
 
     @cached_property
     def _leaderboard(self) -> Leaderboard:
-        return Leaderboard(self.leaderboard_table, self.attributes_table, self._kept)
+        shown = with_large(self.leaderboard_table, self.places.min_rounds)
+        return Leaderboard(shown, self.attributes_table, self._kept)
 
     def _leaderboard_at(self, time_seconds: int | None, places: PlaceOptions | None = None) -> Leaderboard:
         if places in (None, self.places):
@@ -245,8 +254,10 @@ class PublishedRun(IndexRows):
         key = (self._token, "at", time_seconds, places)
         board: Leaderboard | None = self._kept.get(key)
         if board is None:
-            table = leaderboard(self, time_seconds) if places is None else self._leaderboard_at(time_seconds).table
-            table = table if places is None else self.ranked(table, places)
+            if places is None:
+                table = with_large(leaderboard(self, time_seconds), self.places.min_rounds)
+            else:
+                table = self.ranked(self._leaderboard_at(time_seconds).table, places)
             board = Leaderboard(table, self.attributes_table, self._kept)
             self._kept.put(key, board)
         return board

@@ -41,7 +41,6 @@ def predict_run(
     n_rounds = np.asarray(state.columns["n_rounds"])
     names: dict[str, str] = {}
     rows: list[int] = []
-    called: list[str] = []  # the player of each row
     players: list[Any] = []
     for entrant in handles:
         members = members_of(state.dataset, entrant)
@@ -51,7 +50,6 @@ def predict_run(
             names[handle] = next(rated, next(iter(known)))
             rows.append(known[names[handle]])
         team = [names[handle] for handle in members]
-        called += team
         names[entrant] = "+".join(team)
         players.append(team if len(team) > 1 else team[0])
     players += [f"newcomer {i + 1}" for i in range(newcomers)]
@@ -61,10 +59,9 @@ def predict_run(
     check_to_come(display.params, time_seconds, state.last_time, latest)
     at = np.array(rows + [-1] * newcomers, dtype=np.int64)
     selected = select_beliefs(display.system, display.params, state.columns, at)
-    apart = RatedRun(lake, run_name).component_note(rows, called)
-    notes = [apart] if apart else []
     given = {"weight": weight, "precision": precision}
-    return Prediction(display, players, selected, time_seconds, state.n_events, **given, notes=notes), names
+    numbers = [*RatedRun(lake, run_name).components_of(rows), *[-1] * newcomers]
+    return Prediction(display, players, selected, time_seconds, state.n_events, **given, components=numbers), names
 
 
 def members_of(dataset: Dataset, entrant: str) -> list[str]:

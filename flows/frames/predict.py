@@ -87,15 +87,15 @@ def predict(
     columns = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     if new := initial.newcomers_among(names):
         warn_user(f"no rating of {unknown_names(new, initial.players)}: a newcomer in the prediction")
+    met = getattr(beliefs, "__ranklake_components__", None)  # Ratings know who met whom
     prediction = Prediction(
         Display(
             rating_system, params, rating_system.deviations if deviations is None else deviations,
             shift=shift_of(beliefs),
         ),
-        entrants, columns, time_seconds, events, weight, perf_ceiling, precision,
+        entrants, columns, time_seconds, events, weight, perf_ceiling, precision, met(names) if met else (),
     )  # fmt: skip
-    met = getattr(beliefs, "__ranklake_components__", None)  # Ratings know who met whom
-    for note in (*prediction.notes, *filter(None, [met(names) if met else ""])):
+    for note in prediction.notes:
         warn_user(note)
     return prediction
 

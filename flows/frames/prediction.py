@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ranklake.rating_kernels import Beliefs, Prior, Rounds, System
@@ -32,6 +33,7 @@ from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns
 from ..execution.rounds import check_teams, rate_rounds
 from ..execution.team_laws import team_laws, team_prior
+from ..results.components import apart
 from ..results.differences import SkillDifference, skill_difference
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
@@ -120,6 +122,8 @@ class Prediction:
     ``players``: the entrants' names, all different; a list is a team of these players.
     ``columns``: beliefs about each player, the members of teams one after the other, as from ``Beliefs.columns``.
     ``time_seconds``, ``event``, ``weight``, ``perf_ceiling``, ``precision``: properties of the round.
+    ``components``: the number of the component of who met whom of each member; -1 if it is not known.
+    ``apart``: a line about two members who never met, not even through others; else empty.
     ``notes``: what to know about the players, and the properties of the round that the system ignores.
     Raises ValueError: fewer than two players, a player twice, an invalid weight or precision, or teams for a system
     without a rule for them.
@@ -135,7 +139,7 @@ class Prediction:
         weight: float = 1.0,
         perf_ceiling: float = math.inf,
         precision: float = 1.0,
-        notes: Sequence[str] = (),
+        components: Sequence[int] = (),
     ) -> None:
         self._lineup, self._display, self._columns = Lineup.of(players), display, columns
         self.players, members = self._lineup.players, self._lineup.members
@@ -147,7 +151,12 @@ class Prediction:
             self._lineup.teams, precision=[precision],
         )  # fmt: skip
         check_teams(display.system, self._round)
-        self.notes = (*notes, *ignored_lines(display.system, count_ignored(display.system, self._round)))
+        self._components = np.array(list(components) or [-1] * n, np.int64)
+        self.apart = apart(self._components.tolist(), members)
+        self.notes = (
+            *([self.apart] if self.apart else []),
+            *ignored_lines(display.system, count_ignored(display.system, self._round)),
+        )
         store = self._build_store()
         self.n_rounds = store.n_rounds.copy()
         self.mu, self.sigma = store.mu.copy(), store.sigma.copy()
@@ -199,16 +208,16 @@ class Prediction:
         return SkillDifference(*(float(of_pair[0]) for of_pair in self._differences(np.array([i]), np.array([j]))))
 
     def pairs(self) -> pd.DataFrame:
-        """Every ordered pair of entrants: ``player, against, chance``; with an uncertainty of skills also the numbers
-        of :meth:`difference`.
+        """Every ordered pair of entrants: ``player, against, chance, connected``; with uncertain skills also the
+        numbers of :meth:`difference`.
         """
         one, other = np.nonzero(~np.eye(len(self), dtype=bool))
         names = pd.Index(self.players)
         return pd.DataFrame({"player": names[one], "against": names[other], **self.pair_columns(one, other)})
 
-    def pair_columns(self, one: Longs, other: Longs) -> dict[str, Floats]:
-        """The numbers of some pairs of entrants, given their rows; see :meth:`pairs`."""
-        columns = {"chance": self.chances()[one, other]}
+    def pair_columns(self, one: Longs, other: Longs) -> dict[str, npt.NDArray[Any]]:
+        """The columns of some pairs of entrants, given their rows; see :meth:`pairs`."""
+        columns = {"chance": self.chances()[one, other], "connected": self._are_connected(one, other)}
         if self._display.system.uncertainty:
             columns |= self._differences(one, other)._asdict()
         return columns
@@ -216,6 +225,22 @@ class Prediction:
     def _differences(self, one: Longs, other: Longs) -> SkillDifference:
         mu, sigma = self.mu, self.sigma
         return skill_difference(self._display.system, mu[one], sigma[one], mu[other], sigma[other])
+
+    def connected(self, player: Any, opponent: Any) -> bool:
+        """Whether all players of two entrants met, directly or through others; newcomers and unknown ones count as met.
+
+        The ratings of others cannot be compared.
+        """
+        rows = [self._find(player), self._find(opponent)]
+        return bool(self._are_connected(np.array(rows[:1]), np.array(rows[1:]))[0])
+
+    def _are_connected(self, one: Longs, other: Longs) -> npt.NDArray[np.bool_]:
+        """Whether the players of pairs of entrants met, given the rows of the entrants."""
+        of, starts = self._components, self._lineup.teams.offsets[:-1]
+        last = np.maximum.reduceat(of, starts)
+        first = np.minimum.reduceat(np.where(of < 0, np.iinfo(np.int64).max, of), starts)
+        alike = np.minimum(first[one], first[other]) >= np.maximum(last[one], last[other])
+        return np.asarray(alike)
 
     def chances(self) -> Floats:
         """The chance of each entrant (row) to finish before each entrant (column); 1/2 on the diagonal."""

@@ -14,7 +14,6 @@ from ..answers.leaderboard import Group
 from ..answers.run import PublishedRun
 from ..common.times import AGES, parse_span
 from ..results.attributes import COUNTRY, attribute_names
-from ..results.components import components_line
 from ..results.rating_format import RatingFormat
 from ..results.titles import Titles
 from .histogram import title_counts
@@ -46,9 +45,9 @@ def facts(run: PublishedRun) -> RunFacts:
     known = run.facts
     form = RatingFormat(run.titles, known["decimals"])
     counts = known["n_players"], known["n_rounds"], known["last_time_seconds"] or 0
-    components, places = components_line(known["components"] or ()), places_line(run.places, run.uncertainty)
+    places = places_line(run.places, run.uncertainty)
     names = run.name, known["system"], known["dataset"]
-    return RunFacts(*names, *counts, form, run.attributes, components, places, known["n_provisional"])
+    return RunFacts(*names, *counts, form, run.attributes, known["note"], places, known["n_provisional"])
 
 
 def board(rows: Columns, **more: Any) -> dict[str, Any]:

@@ -124,7 +124,12 @@ class Content:
     @cached_property
     def components(self) -> Components:
         """The component of each player."""
-        return Components.of_run(self._run, self._dataset, self._chain)
+        return self._rated.components()
+
+    @property
+    def components_line(self) -> str:
+        """A line about large components of players who never met; else empty."""
+        return self.components.line_in(self._dataset)
 
     def unrated(self) -> pa.Table:
         """The rows of unrated participants of all rounds, in order: ``UNRATED``, with their display ratings."""
@@ -183,7 +188,8 @@ class Content:
 
     def board_of(self, builder: LeaderboardBuilder) -> pa.Table:
         """The leaderboard after the rounds that a builder was given, with the columns of places."""
-        return published_board(builder.table(self._dataset.handles(), self.format.titles, self.places))
+        titles, handles = self.format.titles, self._dataset.handles()
+        return published_board(builder.table(handles, titles, self.places, self.components))
 
     @property
     def board(self) -> pa.Table:

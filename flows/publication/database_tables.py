@@ -44,7 +44,7 @@ _INDICES: dict[str, tuple[tuple[str, ...], ...]] = {
     "groups": (("attribute", "place"),),
 }
 # Changed by the rounds of other players; without an index.
-_MOVING = {"leaderboard": ("place", "percentile", "place_high", "place_low", "tier")}
+_MOVING = {"leaderboard": ("place", "percentile", "component", "place_high", "place_low", "tier")}
 
 
 class DatabaseTables:

@@ -132,8 +132,8 @@ class IndexManifest(Root, frozen=True, kw_only=True, tag_field="format", tag=FOR
     ``unrated``: the rows of unrated participants, in order of rounds; None without any. Earlier releases wrote no such
     file.
     ``smoothed``: the rows of the smoothing; None unless that is current and has gains.
-    ``components``: number of players of each component, largest first, as ``Components.sizes``; ``pools`` in the file.
-    Earlier releases wrote none.
+    ``components``: number of players of each component, largest first. Earlier releases wrote none, and their
+    leaderboards have no components.
     """
 
     parts: tuple[PartFile, ...]
@@ -144,7 +144,7 @@ class IndexManifest(Root, frozen=True, kw_only=True, tag_field="format", tag=FOR
     groups: IndexFile | None = None
     unrated: IndexFile | None = None
     smoothed: SmoothedFile | None = None
-    components: tuple[int, ...] | None = msgspec.field(default=None, name="pools")
+    components: tuple[int, ...] | None = None
 
     @property
     def files(self) -> tuple[IndexFile, ...]:

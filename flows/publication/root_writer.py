@@ -70,7 +70,7 @@ class RootWriter:
         ``index``: whether there is an index; False deletes an existing one.
         """
         before, state, facts = self.before, content.state("leaderboard"), content.facts()
-        files = self._index(content, state, facts["source"]) if index else {}
+        files = self._index(content, state) if index else {}
         root = (IndexManifest if index else Root)(
             version=1, content="", time_seconds=time.time(), tables=dict(tables), plain=plain, indexed=index,
             state=state, **files, **facts,
@@ -108,14 +108,15 @@ class RootWriter:
             )
             self.before = root
 
-    def _index(self, content: VersionedContent, state: Mapping[str, Any], source: str) -> dict[str, Any]:
+    def _index(self, content: VersionedContent, state: Mapping[str, Any]) -> dict[str, Any]:
         """Write the files of the index; returns the values that an :class:`IndexManifest` has beyond a root."""
         before = self.before if isinstance(self.before, IndexManifest) else None
         parts = self._parts(content, before)
-        if before is not None and before.state == state and self._is_there(before.leaderboard):
+        components = before.components if before is not None and before.state == state else None
+        if before is not None and components is not None and self._is_there(before.leaderboard):
             leaderboard = before.leaderboard
         else:
-            leaderboard = self._table("leaderboard", content.board)
+            leaderboard, components = self._table("leaderboard", content.board), content.components.sizes
         files = {"leaderboard": leaderboard}
         for name, rows in (("contests", content.contests), ("aliases", content.aliases)):
             files[name] = self._table(name, rows)
@@ -131,10 +132,7 @@ class RootWriter:
             files["unrated"] = self._table("unrated", rows)
         if (smoothed := self._smoothed(content, before)) is not None:
             files["smoothed"] = smoothed
-        # Components need all rows of the run: an unchanged one keeps the sizes that it has.
-        same = before is not None and (before.source, before.state) == (source, state)
-        components = before.components if before is not None and same else None
-        return {"parts": parts, "components": content.components.sizes if components is None else components, **files}
+        return {"parts": parts, "components": components, **files}
 
     def _smoothed(self, content: VersionedContent, before: IndexManifest | None) -> SmoothedFile | None:
         smoothing, known = content.smoothing, None if before is None else before.smoothed

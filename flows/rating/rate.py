@@ -25,6 +25,8 @@ from ..compilation.compile import CompileCallback, announce, compile_kernels
 from ..engines.protocols import Engine
 from ..engines.threads import Threads
 from ..execution.rounds import check_margins, check_team_rule
+from ..results.components import Components
+from ..results.meetings import meetings_of, store_meetings
 from .chain import NUMERICS
 from .commits import commit_policy
 from .commits.commit_policy import CommitPolicy
@@ -84,9 +86,11 @@ def rate(lake: Lake, config: RunConfig, engine: Engine, options: RateOptions = D
                     began += _compile(config, plan, engine, options.on_compile)
                 run = _truncated_run(lake, config, plan, lease)
                 if plan.done:
-                    return replace(plan.report(), planned=False, seconds=time.perf_counter() - began)
-                runner = PlanRunner(config, plan, run, engine, options.policy or commit_policy.DEFAULT)
-                return runner.complete(options.on_progress, began)
+                    report = replace(plan.report(), planned=False, seconds=time.perf_counter() - began)
+                else:
+                    runner = PlanRunner(config, plan, run, engine, options.policy or commit_policy.DEFAULT)
+                    report = runner.complete(options.on_progress, began)
+                return replace(report, apart=_apart(run, dataset, not plan.done))
             except MissingError:
                 stale, dataset = dataset, Dataset.open(lake, config.dataset)
                 if dataset.contests.equals(stale.contests, check_metadata=True):
@@ -122,6 +126,15 @@ def checked_plan(dataset: Dataset, config: RunConfig, options: RateOptions) -> P
     check_level_times(dataset, config.level)
     check_contests(dataset, ~plan.excluded, plan.kept, plan.n_rounds)
     return plan
+
+
+def _apart(run: Run, dataset: Dataset, changed: bool) -> str:
+    """A line about large groups of players who never met, else empty; of a changed run, stores who met whom."""
+    chain = run.segments()
+    found = meetings_of(run, dataset, chain)
+    if changed:
+        store_meetings(run, chain, found)
+    return Components.numbered(found).line_in(dataset)
 
 
 def _compile(config: RunConfig, plan: Plan, engine: Engine, on_compile: CompileCallback) -> float:

@@ -46,6 +46,7 @@ class RateReport:
     ``recoveries``, ``left_out``: recoveries from lost workers, and workers that took no part, each with the reason.
     ``phases``: time of a cluster's driver: seconds and calls, by phase.
     ``warnings``: columns that the system ignores, and a drift of the level of the ratings.
+    ``apart``: a line about large groups of players who never met; else empty.
     ``rounding``: how replayed rounds differ by rounding from the stored ones, and why; empty if they have the same
     bits.
     """
@@ -66,6 +67,7 @@ class RateReport:
     left_out: dict[str, str] = field(default_factory=dict)
     phases: dict[str, tuple[float, int]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    apart: str = ""
     rounding: str = ""
 
     @property

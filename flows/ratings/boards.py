@@ -21,6 +21,7 @@ from ..common.times import parse_time, spelled
 from ..frames.notebook import warn_user
 from ..plotting.figures import drawing, new_figure
 from ..plotting.plots import MOST_PLAYERS, histogram, players_figure
+from ..results.components import groups_in, in_component, with_large
 from ..results.groups import rated_groups
 from ..results.places import PlaceOptions, places
 from ..results.player_names import PlayerHistory
@@ -36,19 +37,26 @@ _DRAWN = ("round_index", "time_seconds", "perf", "mu", "sigma", "rating")
 
 
 def leaderboard_of(
-    rows: FrameRows, at: Any, since: Any, among: Collection[Any] | None, options: PlaceOptions, provisional: str
+    rows: FrameRows,
+    at: Any,
+    since: Any,
+    among: Collection[Any] | None,
+    options: PlaceOptions,
+    provisional: str,
+    component: int | None = None,
 ) -> pd.DataFrame:
     """Players of whom the last round is not before ``since``; best first, ties by name.
 
-    Places and percentiles are among these players. Warns of those of ``among`` without a rating. ``attrs`` has
-    ``n_provisional``, the number of provisional players.
+    Places and percentiles are among these players, within the ``component`` if two are large. Warns of those of
+    ``among`` without a rating. ``attrs`` has ``n_provisional``, the number of provisional players.
 
     Raises ValueError: no contest had ended by ``at``, or a time is none.
     """
     at, since = (None if time is None else parse_time(time, name) for time, name in ((at, "at"), (since, "since")))
     if among is not None:
         check_names(among)
-    board = leaderboard(rows, at)
+    everybody = leaderboard(rows, at)
+    board = with_large(everybody, options.min_rounds)
     if at is not None and not board.num_rows:
         why = first_end(rows, "the first one", "the contests")
         raise ValueError(f"no contest had ended by at = {spelled(at)}; {why}")
@@ -56,16 +64,18 @@ def leaderboard_of(
     shown = np.ones(board.num_rows, np.bool_)
     if since is not None:
         shown &= active_since(board, since)
+    if component is not None:
+        shown &= in_component(everybody, component)
     if among is not None:
         shown &= players.isin(list(among))
         rated = set(players)
         if unknown := [player for player in among if player not in rated]:
             warn_user(f"among has players without a rating: {unknown_names(unknown, set(rows.players))}")
     board = board.append_column("row", pa.array(np.arange(board.num_rows))).filter(pa.array(shown))
-    board = ranked(board, options, rows.display.system.uncertainty)
+    board = ranked(board, options, rows.display.system.uncertainty, groups_in(board))
     n_provisional = chosen(board, "only").num_rows
     board = chosen(board, provisional)
-    names = [name for name in (*_COLUMNS, *PLACES.names) if name in board.column_names]
+    names = [name for name in (*_COLUMNS, "component", *PLACES.names) if name in board.column_names]
     columns = {name: _column(board.column(name)) for name in ("place", *names)}
     frame = pd.DataFrame({"place": columns.pop("place"), "player": players[board.column("row").to_numpy()], **columns})
     frame.attrs["n_provisional"] = n_provisional

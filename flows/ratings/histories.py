@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ranklake.rating_kernels.smoothing.dates import Path
 from ranklake.rating_kernels.smoothing.params import Smoothing
-from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage import Lake, Run
 from ranklake.storage.datasets.tables.teams import Teams
 
 from ..answers.dates import DatesDifference, SmoothedPlayer
@@ -169,10 +169,9 @@ class RunHistory:
         """The difference of a player's skill between two dates, by the smoothing of the run."""
         return RatedRun(Lake.open(self.lake), self.run).between(player, start, end)
 
-    def components(self) -> Components:
-        """Who met whom in the run."""
-        run = Run.open(Lake.open(self.lake), self.run)
-        return Components.of_run(run, Dataset.open(run.lake, run.config["dataset"]))
+    def components(self, stop: int | None = None) -> Components:
+        """Who met whom in the run, or in its rounds before ``stop``."""
+        return RatedRounds(Lake.open(self.lake), self.run).components(stop)
 
 
 def shown_by(run: Run) -> dict[str, Any]:

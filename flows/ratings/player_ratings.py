@@ -20,7 +20,7 @@ from ..frames.notebook import warn_user
 from ..frames.predict import predict
 from ..frames.prediction import Prediction
 from ..preview.frames import preview
-from ..results.components import Components, components_line
+from ..results.components import Components, apart
 from ..results.display import Display
 from ..results.level_shifts import LevelShifts
 from ..results.places import OF_UNCERTAINTY, RECORDED, PlaceOptions
@@ -103,6 +103,7 @@ class PlayerRatings(Generic[FrameT]):
         since: Any = None,
         at: Any = None,
         among: Collection[Any] | None = None,
+        component: int | None = None,
         deviations: float | None = None,
     ) -> FrameT:
         """All rated players, best first.
@@ -125,6 +126,8 @@ class PlayerRatings(Generic[FrameT]):
             The leaderboard of this time: after the rounds that had ended, with the uncertainty of the days since.
         among
             Only these players; a warning names those without a rating.
+        component
+            Only players of this component of players who met, even through others; 0 is the largest.
         deviations
             The display rating is mu - deviations (sigma - its limit); by default the factor of the system, or of the
             preset of a run.
@@ -136,18 +139,20 @@ class PlayerRatings(Generic[FrameT]):
             (of the players with a lower rating), ``provisional, place_high, place_low, tier``; of the kind of the
             results. Places and percentiles are among the players that are left. A provisional player has neither place
             nor percentile nor interval nor tier. A system without an uncertainty has neither intervals nor tiers.
+            If two components are large, places are within them, and there is the column ``component``.
             ``attrs["n_provisional"]`` of pandas is the number of provisional players.
 
         Raises
         ------
         ValueError
-            ``top`` is negative, ``since`` or ``at`` is no time, no contest had ended by ``at``, a number is out of
-            range, or the system has no uncertainty and ``max_sigma``, ``interval`` or ``rule`` is given.
+            ``top`` is negative, ``since`` or ``at`` is no time, no contest had ended by ``at``, there is no such
+            ``component``, a number is out of range, or the system has no uncertainty and ``max_sigma``, ``interval`` or
+            ``rule`` is given.
         """
         if top is not None and top < 0:
             raise ValueError(f"top must be >= 0 rows, got {top}")
         places = {"min_rounds": min_rounds, "max_sigma": max_sigma, "interval": interval, "rule": rule}
-        table = self._leaderboard(places, provisional, since, at, among, deviations)
+        table = self._leaderboard(places, provisional, since, at, among, deviations, component)
         leaderboard: FrameT = as_kind(table if top is None else table.head(top), self._kind)
         return leaderboard
 
@@ -218,10 +223,11 @@ class PlayerRatings(Generic[FrameT]):
         Returns
         -------
         frame
-            A row a pair: ``player, against`` and ``chance``, as of :func:`ranklake.predict`: to finish before the other
-            one, a tie counts half. If the system has an uncertainty of skills, also the ``difference`` of the skills,
-            its standard ``deviation``, and ``skill_chance``: that the skill of ``player`` is the higher one, which is
-            not the chance to win the next round. Of the kind of the results.
+            A row a pair: ``player, against``, ``chance``, as of :func:`ranklake.predict`: to finish before the other
+            one, a tie counts half, and ``connected``: whether they met, even through others. If the system has an
+            uncertainty of skills, also the ``difference`` of the skills, its standard ``deviation``, and
+            ``skill_chance``: that the skill of ``player`` is the higher one, which is not the chance to win the next
+            round. Of the kind of the results.
 
         Raises
         ------
@@ -277,6 +283,7 @@ class PlayerRatings(Generic[FrameT]):
         at: Any,
         among: Collection[Any] | None,
         deviations: float | None,
+        component: int | None = None,
     ) -> pd.DataFrame:
         beliefs = self._beliefs
         if provisional not in PROVISIONAL:
@@ -285,27 +292,35 @@ class PlayerRatings(Generic[FrameT]):
             if name in OF_UNCERTAINTY and value is not None:
                 check_uncertainty(beliefs.system, name)
         options = PlaceOptions.from_json(self._shown.get(RECORDED, {})).changed(**places)
-        rows = FrameRows(beliefs.players, beliefs.columns, self._display(deviations), lambda: to_pandas(self.history))
-        table = leaderboard_of(rows, at, since, among, options, provisional)
-        if at is None:
+        display = self._display(deviations)
+        rows = FrameRows(
+            beliefs.players, beliefs.columns, display, lambda: to_pandas(self.history), self._components_before
+        )
+        table = leaderboard_of(rows, at, since, among, options, provisional, component)
+        if at is None and component is None:
             self._warn_of_components()
         return table
 
-    @property
-    def _components(self) -> Components | None:
-        """Who met whom, by the order of the players of the beliefs; None if it is not known."""
+    def _components_before(self, stop: int | None = None) -> Components | None:
+        """Who met whom before a round, or in all, by the order of the players of the beliefs; None if not known."""
         return None
 
     def _warn_of_components(self) -> None:
-        if self._components is not None and (line := components_line(self._components.sizes)):
+        found, names = self._components_before(), self._beliefs.players
+        if found is not None and (line := found.line(lambda rows: [names[row] for row in rows])):
             warn_user(line)
 
-    def __ranklake_components__(self, players: Sequence[Any]) -> str:
-        """A line if some of these players never met, not even through others; else empty."""
-        if self._components is None or len(self._components.sizes) < 2:
-            return ""
+    def __ranklake_components__(self, players: Sequence[Any]) -> list[int]:
+        """The number of the component of each of these players; -1 if it is not known."""
+        found = self._components_before()
+        if found is None or len(found.sizes) < 2:
+            return [-1] * len(players)
         row = {player: row for row, player in enumerate(self._beliefs.players)}
-        return self._components.note([row.get(player, -1) for player in players], players)
+        return found.numbers([row.get(player, -1) for player in players])
+
+    def _note(self, players: Sequence[Any]) -> str:
+        """A line if some of these players never met, not even through others; else empty."""
+        return apart(self.__ranklake_components__(players), players)
 
     def _display(self, deviations: float | None = None) -> Display:
         """The display rating; ``deviations`` replaces the default."""

@@ -14,6 +14,7 @@ import pandas as pd
 from ranklake.rating_kernels.metrics.metrics import SCALE
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.storage import Lake, Run
+from ranklake.storage.runs.components import Meetings
 
 from ..answers.dates import DatesDifference, difference_between
 from ..common.arguments import checked
@@ -28,6 +29,7 @@ from ..frames.periods import PeriodName
 from ..frames.rating import rate_results
 from ..frames.results import Reading, named_columns
 from ..results.components import Components
+from ..results.meetings import join
 from ..results.rating_format import RatingFormat
 from ..results.titles import NONE
 from ..sources.absences import Absent
@@ -272,21 +274,28 @@ class Ratings(PlayerRatings[FrameT]):
     def components(self) -> tuple[int, ...]:
         """Number of players of each component, largest first: players of two never met, even through others.
 
-        Ratings of different components do not compare; :meth:`leaderboard`, :meth:`predict` and
-        :meth:`smooth` warn of them.
+        Their ratings cannot be compared: :meth:`leaderboard`, :meth:`evaluate` and :meth:`smooth` warn of two or more
+        with more than two players and a hundredth of all, and :meth:`predict` of players of any two.
         """
         return self._components.sizes
 
     @cached_property
     def _components(self) -> Components:
+        return self._components_of(None)
+
+    def _components_before(self, stop: int | None = None) -> Components:
+        return self._components if stop is None else self._components_of(stop)
+
+    def _components_of(self, stop: int | None) -> Components:
         if self._source is not None:
-            return self._source.components()
-        history = to_pandas(self.history)
-        row = pd.Index(self._beliefs.players).get_indexer(pd.Index(history["player"]))
+            return self._source.components(stop)
+        history, n = to_pandas(self.history), len(self._beliefs.players)
         index = history["round_index"].to_numpy()
-        return Components.find(
-            len(self._beliefs.players), np.flatnonzero(np.diff(index, prepend=-1)), row.astype(np.int32)
-        )
+        index = index if stop is None else index[: np.searchsorted(index, stop)]
+        names = pd.Index(history["player"].iloc[: len(index)])
+        row = pd.Index(self._beliefs.players).get_indexer(names).astype(np.int32)
+        roots = join(np.arange(n, dtype=np.int32), np.flatnonzero(np.diff(index, prepend=-1)), row)
+        return Components.numbered(Meetings(roots, np.bincount(row, minlength=n).astype(np.int32)))
 
     @checked
     def evaluate(
@@ -324,7 +333,11 @@ class Ratings(PlayerRatings[FrameT]):
                 raise ValueError("history has none of these rounds")
         rows, of_teams = scored_columns(self._reading, history)
         settings = params_to_json(self._beliefs.params, whole=True)
-        return evaluate_history(rows, first_round, scale=scale, columns=of_teams, by=by, system=self.system, **settings)
+        scores = evaluate_history(
+            rows, first_round, scale=scale, columns=of_teams, by=by, system=self.system, **settings
+        )
+        self._warn_of_components()
+        return scores
 
     @checked
     def smooth(self, *, engine: Any = "threads", workers: int | None = None, **hyperparameters: Any) -> FrameT:
@@ -408,7 +421,7 @@ class Ratings(PlayerRatings[FrameT]):
         """
         for player in players:
             self._check_player(player)
-        if apart := self.__ranklake_components__(players):
-            warn_user(apart)
+        if note := self._note(players):
+            warn_user(note)
         form = RatingFormat(NONE, self._display().decimals)
         return players_of(to_pandas(self.history), players, self.label, form)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from ranklake.storage import LakeError
 from ranklake.storage.lake.schemas import PLACES
 
+from .components import compared_in, groups_in
 from .places import Groups, PlaceOptions, intervals, percentiles, places, tiers
 
 PROVISIONAL = ("hide", "show", "only")  # what a leaderboard does with provisional players
@@ -22,13 +23,15 @@ def ranked(board: pa.Table, options: PlaceOptions, uncertainty: float, group: Gr
 
     ``uncertainty``: that of the system, see :class:`ranklake.rating_kernels.core.system.System`; if it is 0, there is
     neither interval nor tier, and these columns are left out.
-    ``group``: of each row; players of different groups do not compare, and places are those in the group.
+    ``group``: of each row; players of different groups do not compare, and places are those in the group. By default
+    those are components, if two are large.
     """
     numbers = {name: board.column(name).to_numpy() for name in ("rating", "mu", "sigma", "n_rounds")}
     spread = numbers["sigma"] if uncertainty else np.zeros(board.num_rows)  # a volatility makes nobody provisional
     provisional = options.provisional(numbers["n_rounds"], spread)
     counted = np.flatnonzero(~provisional)
     rating, mu, deviation = (numbers[name][counted] for name in ("rating", "mu", "sigma"))
+    group = compared_in(board, options.min_rounds) if group is None else group
     deviation, group = uncertainty * deviation, None if group is None else group[counted]
     found = {"place": places(rating, group), "percentile": percentiles(rating, group)}
     if uncertainty:
@@ -53,15 +56,20 @@ def chosen(board: pa.Table, provisional: str) -> pa.Table:
 
 def in_tiers(board: pa.Table) -> pa.Table:
     """A leaderboard of :func:`ranked` in order of ``mu``, in which tiers are runs of rows; provisional players last."""
-    order = pc.sort_indices(board, [("tier", "ascending"), ("mu", "descending")])
+    groups = [("component", "ascending")] if "component" in board.column_names else []
+    order = pc.sort_indices(board, [*groups, ("tier", "ascending"), ("mu", "descending")])
     return board.take(order)
 
 
 def among(board: pa.Table, keep: npt.NDArray[np.bool_]) -> pa.Table:
-    """The rows of a leaderboard that a mask keeps, with their places and percentiles among each other."""
+    """The rows of a leaderboard that a mask keeps, with their places and percentiles among each other.
+
+    They are within components if the leaderboard has these; see :func:`.components.with_large`.
+    """
     rows = board.filter(pa.array(keep))
     rating = rows.column("rating").to_numpy()
-    for name, values in (("place", places(rating)), ("percentile", percentiles(rating))):
+    group = groups_in(rows)
+    for name, values in (("place", places(rating, group)), ("percentile", percentiles(rating, group))):
         rows = _with(rows, rows.schema.field(name), pa.array(values))
     return rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from ranklake.storage.runs.segments import Segment
 from ..common.progress import ProgressCallback, not_shown
 from ..common.skipping import ALL_TIED, NOBODY_RATED, Skipping, count_reasons, reasons_of, skipped_text
 from ..common.text import count
+from .components import Components
 from .places import PlaceOptions
 from .rating_format import RatingFormat
 from .states import States, board_table
@@ -85,9 +87,9 @@ class LeaderboardBuilder:
         state = {"rating": self.shown()[players]} | {name: getattr(self, name)[players] for name in names}
         return States(players, state, state["last_time_seconds"])
 
-    def table(self, handles: pa.StringArray, titles: Titles, places: PlaceOptions) -> pa.Table:
+    def table(self, handles: pa.StringArray, titles: Titles, places: PlaceOptions, components: Components) -> pa.Table:
         """All rated players, best first, ties by handle; see :func:`.states.board_table`."""
-        states, uncertainty = self.states(), self._display.system.uncertainty
+        states, uncertainty = replace(self.states(), components=components), self._display.system.uncertainty
         return board_table(states, handles.take(pa.array(states.players)), titles, places, uncertainty)
 
 
@@ -123,6 +125,10 @@ class RatedRounds:
     def points(self) -> RoundPoints:
         """The points of all rounds."""
         return RoundPoints(self.dataset, self.contests_table.column("contest_id").combine_chunks())
+
+    def components(self, stop: int | None = None) -> Components:
+        """Who met whom in all rounds, or in those before ``stop``."""
+        return Components.of_run(self.run, self.dataset, self.chain, stop)
 
     def teams_of(self, rows: pa.Table) -> Teams | None:
         """The teams of rows of the rounds table; None if none is of a team."""

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ranklake.storage.lake.schemas import LEADERBOARD
 
+from .components import Components
 from .places import PlaceOptions
 from .ranks import ranked
 from .titles import Titles
@@ -26,11 +27,13 @@ class States:
     ``players`` (int32[n]): indices of the players, ascending.
     ``columns``: ``rating, mu, sigma, n_rounds, max_rating, last_time_seconds`` of each.
     ``latest`` (int64[n]): the latest of the :func:`known_ends` of all rounds of each. Clocks of sources may go back.
+    ``components``: who met whom in these rounds; None if that is not known.
     """
 
     players: npt.NDArray[np.int32]
     columns: dict[str, npt.NDArray[Any]]
     latest: npt.NDArray[np.int64]
+    components: Components | None = None
 
     @property
     def nbytes(self) -> int:
@@ -51,12 +54,15 @@ def board_table(
     order = pc.sort_indices(shown, sort_keys=[("rating", "descending"), ("handle", "ascending")])
     rows, shown = order.to_numpy(), shown.take(order)
     rating = shown.column("rating").to_numpy()
+    met = states.components
+    component = None if met is None else met.of[states.players[rows]]
     columns = {name: values[rows] for name, values in states.columns.items()} | {
         "place": pa.nulls(len(rows), pa.int64()),
         "handle": shown.column("handle"),
         "title": titles.of(rating),
         "player": states.players[rows],
         "percentile": pa.nulls(len(rows), pa.float64()),
+        "component": pa.nulls(len(rows), pa.int32()) if component is None else component,
     }
     schema = pa.schema([field.with_nullable(True) for field in LEADERBOARD])
     board = pa.table([columns[name] for name in schema.names], schema=schema)

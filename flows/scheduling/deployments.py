@@ -165,7 +165,7 @@ def _rate(lake: str, config: RunConfig, engine: str | None, workers: int | None,
         opened = open_lake(lake)
         with open_engine(engine, workers, scheduler) as opened_engine:
             report = rate_shown(opened, config, opened_engine, _shown)
-        _log(f"run {config.run}: {line}" for line in (report.line(), *report.warnings))
+        _log(f"run {config.run}: {line}" for line in (report.line(), *report.warnings, *filter(None, [report.apart])))
         return report
 
 

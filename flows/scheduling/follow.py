@@ -55,7 +55,7 @@ class Followed:
     def lines(self) -> Iterator[str]:
         """The lines of the report."""
         yield f"run {self.run}: {self.rated.line()}"
-        for warning in self.rated.warnings:
+        for warning in (*self.rated.warnings, *filter(None, [self.rated.apart])):
             yield f"run {self.run}: {warning}"
         if self.published is not None:
             yield f"run {self.run}: {self.published.line()}"

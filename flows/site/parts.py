@@ -20,7 +20,6 @@ from ..pages.links import SiteLinks
 from ..pages.places import places_line
 from ..pages.render import RunFacts, Templates, package_files
 from ..results.attributes import attribute_names, values_of
-from ..results.components import components_line
 from ..results.groups import groups_of, has_value
 from ..results.ranks import are_active, chosen
 from .content import Round, SiteContent, digest
@@ -111,7 +110,7 @@ class SiteParts:
             n_players=self.board.num_rows,
             n_rounds=content.n_rounds,
             last_time_seconds=last,
-            components=components_line(content.components.sizes),
+            components=content.components_line,
             places=places_line(content.places, content.uncertainty),
             n_provisional=self.board.num_rows - self._ranked.num_rows,
         )

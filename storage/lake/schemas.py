@@ -308,6 +308,9 @@ LEADERBOARD = pa.schema(
         ),
         _PLAYER,
         _field("percentile", pa.float64(), "rated players with a lower rating", "percent"),
+        _field(
+            "component", pa.int32(), "group of players who met, even through others: 0 is the largest; null if unknown"
+        ),
     ]
 )
 

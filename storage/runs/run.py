@@ -18,7 +18,7 @@ from ..lake.errors import DamagedError, LakeError, MissingError
 from ..lake.schemas import FORMAT_VERSION
 from ..leases.lease import Lease
 from ..leases.roots import begin_epoch, delete_root, read_root
-from . import snapshots
+from . import components, snapshots
 from .entry_ratings import merge_entry_ratings, write_entry_ratings
 from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file
 from .snapshot_columns import Column
@@ -257,6 +257,11 @@ class Run(StoredRun):
     def write_encoded(self, last_round: int, parts: Iterable[EncodedPart], digest: str) -> None:
         """Write every player's belief after ``last_round``, encoded already; see ``snapshots.write_snapshot``."""
         snapshots.write_snapshot(self._checked(), self.path_of_snapshot(last_round), last_round, parts, digest)
+
+    def write_meetings(self, last_round: int, found: components.Meetings, digest: str) -> None:
+        """Write who met whom beside the snapshot after ``last_round``; see ``components``."""
+        path = f"{self.path_of_snapshot(last_round)}/{components.FILE}"
+        self._checked().write_bytes(path, components.encode_meetings(found, digest))
 
     def write_parts(self, last_round: int, write: WriteParts) -> list[list[Part] | str]:
         """Have other processes write the parts of a snapshot after ``last_round``; see ``worker_parts.write_parts``."""

@@ -17,7 +17,7 @@ from ..lake.json_files import decode
 from ..lake.remedies import damaged
 from ..lake.schemas import ROUNDS
 from ..leases.roots import names_with_root, read_root
-from . import snapshots
+from . import components, snapshots
 from .entry_ratings import EntryRatings, read_entry_ratings
 from .segments import MANIFEST, Chain, Segment, read_chain, read_newest
 from .snapshot_columns import Column
@@ -144,6 +144,10 @@ class StoredRun:
     def snapshot_digest(self, last_round: int) -> str:
         """Chain digest of the snapshot after ``last_round``; see ``snapshots.read_digest``."""
         return snapshots.read_digest(self.lake, self.path_of_snapshot(last_round))
+
+    def meetings(self, last_round: int, digest: str) -> components.Meetings | None:
+        """Who met whom until the snapshot after ``last_round``; see ``components.read_meetings``."""
+        return components.read_meetings(self.lake, self.path_of_snapshot(last_round), digest)
 
     def snapshots(self) -> list[int]:
         """Last rounds of the complete snapshots, ascending."""

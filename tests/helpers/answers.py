@@ -26,8 +26,13 @@ class OfRounds(RatedRun):
 
 
 def leaderboard(lake: Lake, run: str, deviations: float | None = None, titles: TitlesChoice = None) -> pa.Table:
-    """The leaderboard after all rounds."""
+    """The leaderboard after all rounds, as it is shown."""
     return OfRounds(lake, run, deviations, titles).leaderboard()
+
+
+def stored_board(lake: Lake, run: str = "run", deviations: float | None = None) -> pa.Table:
+    """The leaderboard after all rounds, as it is published: with the components of players."""
+    return LakeRows(lake, run, deviations).leaderboard_table
 
 
 def leaderboard_at(lake: Lake, run: str, at: int) -> pa.Table:
@@ -54,7 +59,9 @@ def rows_of(source: str, lake: Lake, run: str = "run") -> Rows:
     if source == "frame":
         ratings = Ratings.open(lake, run)
         beliefs = ratings.__ranklake_beliefs__()
-        return FrameRows(beliefs.players, beliefs.columns, ratings._display(), lambda: ratings.history)
+        return FrameRows(
+            beliefs.players, beliefs.columns, ratings._display(), lambda: ratings.history, ratings._components_before
+        )
     publish(lake, run)
     manifest = read_manifest(lake, run)
     assert manifest is not None

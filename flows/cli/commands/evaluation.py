@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.metric_names import TUNED_METRICS
+from ..terminal.apart import REMEDY, say_apart, strict_option
 from ..terminal.file_options import read_options
 from ..terminal.options import (
     LAKE,
@@ -58,6 +59,7 @@ FILTERS = ("everyone", "experienced", "top100")
 @click.option(
     "--output", metavar="FILE.parquet", type=click.Path(dir_okay=False), help="Write the scores of every round."
 )
+@strict_option
 @threads_option
 @wide_option
 @lake_option
@@ -87,6 +89,7 @@ def evaluate(
     from ranklake.rating_kernels.core.limits import POINTS, positive
     from ranklake.rating_kernels.core.system import check_value
 
+    from ...answers.rated_run import RatedRun
     from ...evaluation.evaluations import evaluate_runs
     from ..terminal.show_scores import show_evaluations
 
@@ -108,6 +111,8 @@ def evaluate(
             last = evaluation.first_round + len(evaluation) - 1
             print_line(f"run {evaluation.run}: scored up to round {last:,}; {evaluation.damage}", err=True)
 
+    for run in runs:
+        say_apart(RatedRun(opened, run).components_line(remedy=REMEDY), run)
     with progress("scoring") as update:
         found = evaluate_runs(
             opened, runs, skip_rounds or 0 if skip_share is None else skip_share, workers=workers, scale=scale,
@@ -153,6 +158,7 @@ def evaluate(
     "--best", type=click.IntRange(min=1), default=3, show_default=True, help="Number of results to test and print."
 )
 @format_option("table", "json", help="json has the best trials and the folds in full precision.")
+@strict_option
 @threads_option
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Run the trials on the Dask cluster of this scheduler, tls://host:8786."
@@ -193,6 +199,7 @@ def tune(
         print_line(report.summary())
     for warning in report.warnings:
         print_line(f"search {report.config.name}: {warning}", err=True)
+    say_apart(report.apart)
     if not report.best:
         raise ArithmeticError("no trial was completed; search another --space")
     if form == "table":

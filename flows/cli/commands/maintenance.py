@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.text import count
+from ..terminal.apart import REMEDY, say_apart, strict_option
 from ..terminal.options import DATASET, RUN, LakeAddress, format_option, lake_option, steal_option, usage, wide_option
 from ..terminal.output import print_line, print_table, print_wait, progress, show_compilation, write_json
 from ..terminal.process import without_pandas
 
 if TYPE_CHECKING:
     from ranklake.storage import Lake
+
+    from ...answers.rated_run import RatedRun
+    from ...maintenance.status import RunStatus
 
 _MOST_ROWS = 1_000_000  # participations of a run without an index that are read to find its components
 
@@ -26,23 +30,35 @@ some_dataset_option = click.option("--dataset", type=DATASET, help="Only this da
 
 
 @click.command()
+@some_run_option
+@click.option("--components", is_flag=True, help="List the groups of players who met, directly or through others.")
 @format_option("table", "json")
+@strict_option
 @wide_option
 @lake_option
-def runs(form: str, lake: LakeAddress) -> None:
-    """List the data sets and runs of a lake: progress, size on disk, and the current writer."""
-    without_pandas()
-    from ranklake.storage import LakeError
+def runs(run: str | None, components: bool, form: str, lake: LakeAddress) -> None:
+    """List the data sets and runs of a lake: progress, size on disk, and the current writer.
 
+    Ratings of players of different components cannot be compared.
+    """
+    without_pandas()
     from ...answers.rated_run import RatedRun
     from ...maintenance.freshness import update_command
     from ...maintenance.status import status
-    from ...results.components import components_line
 
     opened = lake.open()
     found = status(opened)
+    if run is not None:
+        _check_there(opened, run, None)
+        chosen = [one for one in found.runs if one.run == run]
+        of = {one.dataset for one in chosen}
+        found = dataclasses.replace(found, runs=chosen, datasets=[one for one in found.datasets if one.dataset in of])
+    if components:
+        _show_components([RatedRun(opened, one.run) for one in found.runs if one.participations], form)
+        return
     if form == "json":
         write_json(dataclasses.asdict(found), 2)
+        _say_apart(opened, found.runs, err=True)
         return
     from ..terminal.show import runs_tables
 
@@ -52,14 +68,36 @@ def runs(form: str, lake: LakeAddress) -> None:
     problems = [dataset.problem for dataset in found.datasets] + [run.problem for run in found.runs]
     for problem in filter(None, problems):
         print_line(problem)
-    for run in found.runs:
+    _say_apart(opened, found.runs, err=False)
+    for one in found.runs:
+        if one.stale_because:
+            command = update_command(one.run, one.dataset, lake)
+            print_line(f"run {one.run} is {one.state} ({one.stale_because}): `{command}` brings it up to date")
+
+
+def _say_apart(lake: Lake, runs: Sequence[RunStatus], err: bool) -> None:
+    from ranklake.storage import LakeError
+
+    from ...answers.rated_run import RatedRun
+
+    for run in runs:
         if run.participations and not run.problem:
             with suppress(LakeError):
-                if line := components_line(RatedRun(opened, run.run).component_sizes(most_rows=_MOST_ROWS)):
-                    print_line(f"run {run.run}: {line}")
-        if run.stale_because:
-            command = update_command(run.run, run.dataset, lake)
-            print_line(f"run {run.run} is {run.state} ({run.stale_because}): `{command}` brings it up to date")
+                say_apart(RatedRun(lake, run.run).components_line(None, REMEDY, _MOST_ROWS), run.run, err)
+
+
+def _show_components(rated: Sequence[RatedRun], form: str) -> None:
+    from ...answers.components import component_rows
+    from ..terminal.show_components import components_table
+
+    tables = [component_rows(one) for one in rated]
+    if form == "json":
+        write_json([row for table in tables for row in table.to_pylist()])
+        return
+    for table in tables:
+        print_table(components_table(table))
+    if not tables:
+        print_line("no rated runs: `ranklake rate` makes them")
 
 
 @click.command()

@@ -6,6 +6,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from ..terminal.apart import refuse_option
 from ..terminal.file_options import read_options
 from ..terminal.options import (
     FINITE,
@@ -46,6 +47,7 @@ _LADDER = 25  # maximum number of places in a table
 @click.option("--weight", type=float, default=1.0, show_default=True, help="Weight of the round.")
 @click.option("--precision", type=float, default=1.0, show_default=True, help="Precision of the round, as its length "
               "in units.")  # fmt: skip
+@refuse_option
 @rows_format("csv and json have full precision and all places.")
 @chosen_run(titles=False)
 def predict(
@@ -59,6 +61,7 @@ def predict(
     time_seconds: int | None,
     weight: float,
     precision: float,
+    strict: bool,
     form: Form,
 ) -> None:
     """Predict the result of a future round from a run's ratings and its system's model.
@@ -89,6 +92,8 @@ def predict(
         prediction, names = predict_run(
             chosen.open(), chosen.run, named, newcomers, time_seconds, weight, precision, chosen.deviations
         )
+        if strict and prediction.apart:
+            raise ValueError(f"{prediction.apart}; without --strict, this is a warning")
     for note in prediction.notes:
         print_line(note, err=True)
     if player is not None:

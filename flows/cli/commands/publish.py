@@ -12,6 +12,7 @@ import click
 
 from ...common.progress import not_shown
 from ...common.text import count
+from ..terminal.apart import REMEDY, say_apart, strict_option
 from ..terminal.options import (
     RUN,
     ChosenRun,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 )
 @titles_option
 @places_options
+@strict_option
 @steal_option
 @lake_option
 def publish(
@@ -76,6 +78,8 @@ def publish(
     write the same tables into a database, in one transaction.
     """
     without_pandas()
+    from ...answers.rated_run import RatedRun
+
     if (site is not None or target is not None) and (maintain or no_index):
         option, other = "--maintain" if maintain else "--no-index", "--site" if site is not None else "--to"
         raise click.UsageError(f"{option} is for tables in the lake and not for {other}, which has no old files")
@@ -103,6 +107,7 @@ def publish(
             report = publish_run(opened, run, maintain=maintain, index=not no_index, **how)
     print_freshness(opened, run)
     print_line(f"run {run}: {report.line()}")
+    say_apart(RatedRun(opened, run).components_line(remedy=REMEDY), run)
 
 
 @click.command()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..terminal.apart import REMEDY, say_apart, strict_option
 from ..terminal.options import (
     SWITCH_SECONDS,
     EngineChoice,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 @stored_titles_option
 @level_option
 @stored_places_option
+@strict_option
 @steal_option
 @lake_option
 def rate(
@@ -111,6 +113,8 @@ def rate(
             print_line(f"run {config.run}: {report.line()}")
             for warning in report.warnings:
                 print_line(f"run {config.run}: {warning}", err=True)
+            if report.apart:
+                say_apart(f"{report.apart}. {REMEDY}", config.run)
             if report.phases and click.get_current_context().find_root().params["debug"]:
                 print_line(report.phases_line(), err=True)
 
@@ -122,6 +126,7 @@ def rate(
     help="A hyperparameter of the smoothing, as beta=160; repeatable. By default as the run's system has it.",
 )  # fmt: skip
 @engine_options
+@strict_option
 @steal_option
 @lake_option
 def smooth(run: str, settings: tuple[str, ...], engine: EngineChoice, steal: bool, lake: LakeAddress) -> None:
@@ -136,7 +141,6 @@ def smooth(run: str, settings: tuple[str, ...], engine: EngineChoice, steal: boo
     from ...common.configuration.settings import parse_settings
     from ...engines.factory import open_engine
     from ...engines.protocols import DistributedEngine
-    from ...results.components import components_line
     from ...smoothing.smooth import smooth_run
 
     with usage():
@@ -155,5 +159,4 @@ def smooth(run: str, settings: tuple[str, ...], engine: EngineChoice, steal: boo
         shown: dict[str, Any] = {"on_sweep": on_sweep, "on_compile": show_compilation(update)}
         report = smooth_run(opened, run, opened_engine, parsed, steal=steal, **shown)
     print_line(f"run {run}: {report.line()}")
-    if line := components_line(RatedRun(opened, run).component_sizes()):
-        print_line(f"run {run}: {line}", err=True)
+    say_apart(RatedRun(opened, run).components_line(remedy=REMEDY), run)

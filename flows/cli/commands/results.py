@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ...common.text import count
+from ..terminal.apart import REMEDY, say_apart, strict_option
 from ..terminal.options import (
     AGE,
     RUN,
@@ -48,7 +49,10 @@ from ..terminal.process import without_pandas
 @provisional_option
 @click.option("--tiers", is_flag=True, help="Draw a line between tiers: nobody of a tier can be told from its first "
               "player.")  # fmt: skip
+@click.option("--component", type=int, metavar="K", help="Only players of this component of who met whom, 0 for the "
+              "largest; places and percentiles are among them.")  # fmt: skip
 @rows_format("csv and json have full precision.")
+@strict_option
 @chosen_run()
 def leaderboard(
     chosen: ChosenRun,
@@ -63,17 +67,21 @@ def leaderboard(
     places: dict[str, Any],
     provisional: str,
     tiers: bool,
+    component: int | None,
     form: Form,
 ) -> None:
-    """Show the players of a run, best first."""
+    """Show the players of a run, best first.
+
+    If large groups of players never met, places are within them, and the column `component` has the group of each.
+    """
     without_pandas()
-    from ...results.components import components_line
     from ...results.ranks import chosen as with_provisional
     from ...results.ranks import in_tiers
 
     with usage():
-        if all_time and (at is not None or active is not None or conditions or attribute is not None):
-            raise ValueError("--all-time takes no --at, --active, --where or --by: its levels are of all contests")
+        if all_time and (at is not None or active is not None or conditions or (attribute, component) != (None, None)):
+            refused = "--at, --active, --where, --component or --by"
+            raise ValueError(f"--all-time takes no {refused}: its levels are of all contests")
         if all_time and (places or provisional != "hide" or tiers):
             raise ValueError("--all-time has neither provisional players nor intervals of places nor tiers")
         if tiers and (attribute is not None or form.name != "table"):
@@ -95,15 +103,15 @@ def leaderboard(
     else:
         where = [(name, value) for name, _, value in (condition.partition("=") for condition in conditions)]
         options = shown_places(rated, places, "--tiers" if tiers else "")
-        with progress(f"reading {chosen.run}", "participations") as update:
-            table = rated.leaderboard(at, active, where, update, options, among_each_other)
+        with progress(f"reading {chosen.run}", "participations") as update, usage():
+            table = rated.leaderboard(at, active, where, component, update, options, among_each_other)
         n_players, table = table.num_rows, with_provisional(table, provisional)
         n_hidden = n_players - table.num_rows if provisional == "hide" else 0
         table = in_tiers(table) if tiers else table
     if attribute is not None:
         table = rated.groups(attribute, table)
-    if line := components_line(rated.component_sizes(at)):
-        print_line(line, err=True)
+    if component is None:
+        say_apart(rated.components_line(at, REMEDY))
     shown = table if everybody else table.slice(0, top)
     if form.name == "table":
         from ..terminal.show import all_time_table, groups_table, leaderboard_table

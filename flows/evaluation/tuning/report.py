@@ -32,6 +32,7 @@ class TuningReport:
     ``folds``: the setting and the score of each fold; see :mod:`.folds`.
     ``n_train``, ``n_contests``: number of contests for training; number of all contests.
     ``warnings``: what the system ignores of the contests.
+    ``apart``: a line about large groups of players who never met; else empty.
     """
 
     config: TuningConfig
@@ -43,6 +44,7 @@ class TuningReport:
     n_contests: int
     seconds: float
     warnings: tuple[str, ...] = ()
+    apart: str = ""
 
     @property
     def failed(self) -> list[Trial]:

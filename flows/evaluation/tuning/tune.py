@@ -28,6 +28,8 @@ from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
 from ...rating.config import check_dataset_scores, check_dataset_times
 from ...rating.player_state import add_state, player_state
+from ...results.components import Components
+from ...results.meetings import meetings_of_dataset
 from .criteria import why_not_scored
 from .folds import Fold, check_blocks, cuts_of, scored_folds, unfinished
 from .proposals import Proposals, Settings
@@ -99,7 +101,8 @@ def tune(
             scores = (part.get(config.metric, math.nan) for part in (one.train, one.test))
             folds = [Fold(n_train, n_contests, one.settings, *scores)]
     ignored = tuple(ignored_lines(system, count_ignored(system, history.rounds), IN_COMMAND))
-    return TuningReport(config, trials, n_new, found, folds, n_train, n_contests, seconds, ignored)
+    apart = Components.numbered(meetings_of_dataset(dataset)).line_in(dataset)
+    return TuningReport(config, trials, n_new, found, folds, n_train, n_contests, seconds, ignored, apart)
 
 
 def _suffix(config: TuningConfig, history: TrialRounds) -> str:

@@ -65,7 +65,7 @@ start(figure, notice, async (text) => {
   const apart = players.find((one) => one.component !== players[0].component);
   notice.textContent = [
     ...(missing.length ? [`No rated player is called ${missing.map(visible).join(", ")}.`] : []),
-    ...(apart ? [`'${visible(players[0].handle)}' and '${visible(apart.handle)}' never met, not even through others: their ratings do not compare`] : []),
+    ...(apart ? [`'${visible(players[0].handle)}' and '${visible(apart.handle)}' never met, not even through others: their ratings cannot be compared`] : []),
   ].join(" ");
   if (!players.length) return;
   fill(site, players);

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from helpers.answers import SOURCES, leaderboard, leaderboard_at, rows_of
+from helpers.answers import SOURCES, leaderboard, leaderboard_at, rows_of, stored_board
 from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run, rated, synthetic
 
@@ -60,7 +60,7 @@ def test_at__equals_the_leaderboard_of_a_history_that_ends_there(
     until = CONTESTS[8].time_seconds + late
     known = [one for one in CONTESTS if one.time_seconds <= until]
     rate_run(part := lake_of(tmp_path / "part", known), system=system)
-    assert shown(of_rows(rows_of(source, whole), until), source) == shown(leaderboard(part, "run"), source)
+    assert shown(of_rows(rows_of(source, whole), until), source) == shown(stored_board(part), source)
 
 
 @pytest.mark.parametrize("system", ["elo-mms", "glicko"])

@@ -21,6 +21,7 @@ from ranklake.flows.answers.leaderboard import ORDERS, kept_boards
 from ranklake.flows.answers.run import PublishedRun, open_published
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.root import IndexFile, read_manifest
+from ranklake.flows.results.components import with_large
 from ranklake.flows.results.ranks import active
 from ranklake.storage import Dataset, Lake, MissingError, Run
 from ranklake.storage.lake.limits import Limits
@@ -72,15 +73,19 @@ def test_leaderboard__pages_make_the_whole(run: PublishedRun, board: list[dict[s
     assert run.leaderboard(len(board), 7).rows.num_rows == 0
 
 
-def test_leaderboard__of_an_index_without_percentiles_has_them(lake: Lake, board: list[dict[str, Any]]) -> None:
+def test_leaderboard__of_an_index_without_percentiles_and_components_has_percentiles(
+    lake: Lake, board: list[dict[str, Any]]
+) -> None:
     class EarlierRelease(IndexRows):
         def _table(self, file: IndexFile | None, *schema: pa.Schema) -> pa.Table:
             table = super()._table(file, *schema)
-            return table.drop_columns("percentile") if "percentile" in table.column_names else table
+            return table.drop_columns(["percentile", "component"]) if "percentile" in table.column_names else table
 
     manifest = read_manifest(lake, "run")
     assert manifest is not None
-    assert EarlierRelease(lake, "run", manifest).leaderboard_table.to_pylist() == board
+    earlier = EarlierRelease(lake, "run", manifest)
+    assert with_large(earlier.leaderboard_table).to_pylist() == board
+    assert earlier.components is None
 
 
 @pytest.mark.parametrize("order", ORDERS)

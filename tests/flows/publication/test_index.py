@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from helpers.answers import leaderboard, player_history
+from helpers.answers import leaderboard, player_history, stored_board
 from helpers.lakes import (
     commit_often,
     copy_of,
@@ -68,7 +68,7 @@ def extend(lake: Lake, n_contests: int) -> None:
 def assert_indexed(lake: Lake) -> None:
     """The index has all rows of the run, to the bit."""
     published, run = open_published(lake, "run"), Run.open(lake, "run")
-    assert same_tables(published.leaderboard_table, leaderboard(lake, "run"))
+    assert same_tables(published.leaderboard_table, stored_board(lake))
     rounds = run.read_rounds().drop_columns(["contest_id"])
     contests = run.read_rounds(columns=["contest_id"]).column("contest_id").to_pylist()
     player, round_index = (rounds.column(name).to_numpy() for name in ("player", "round_index"))
@@ -215,7 +215,8 @@ def test_commands__an_index_of_another_state_or_display_is_not_used(lake: Lake) 
     for deviations in (None, 1.5):
         history = RatedRun(lake, "run", deviations).player("player 2")
         assert same_tables(history.rows, player_history(lake, "run", "player 2", deviations).rows)
-        assert same_tables(RatedRun(lake, "run", deviations).leaderboard(), leaderboard(lake, "run", deviations))
+        board = leaderboard(lake, "run", deviations)
+        assert same_tables(RatedRun(lake, "run", deviations).leaderboard(), board)
 
 
 def test_commands__a_damaged_index_is_not_used_and_verify_names_its_file(lake: Lake) -> None:
@@ -250,7 +251,7 @@ def test_commands__a_missing_player_gives_the_same_error(lake: Lake) -> None:
 def test_publish__without_index_deletes_it_and_afresh_makes_it_again(lake: Lake) -> None:
     publish(lake, "run", index=False)
     assert not lake.list("published/run/index")
-    assert same_tables(rooted(lake)["latest"], leaderboard(lake, "run"))
+    assert same_tables(rooted(lake)["latest"], stored_board(lake))
     assert list(Verifier(lake).everything()) == []
     with pytest.raises(MissingError, match="ranklake publish --run run"):
         open_published(lake, "run")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from helpers.answers import leaderboard
+from helpers.answers import stored_board
 from helpers.lakes import ingest, lake_of, rate_run, same_tables, synthetic
 from helpers.tables import over_years
 
@@ -69,7 +69,7 @@ def test_publish__into_an_object_store_equals_a_disk(bucket: str) -> None:
     rate_run(lake)
     assert publish(lake, "run").kept == 20
     assert publish(lake, "run", maintain=True).tables == ()
-    assert same_tables(read(lake, "leaderboard"), leaderboard(lake, "run"))
+    assert same_tables(read(lake, "leaderboard"), stored_board(lake))
     order = [("round_index", "ascending"), ("player", "ascending")]
     rows = Run.open(lake, "run").read_rounds().sort_by(order)
     assert same_tables(read(lake, "ratings").sort_by(order).select(rows.column_names), rows)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from html import unescape
 from pathlib import Path
+from random import Random
 from time import process_time
 
 import numpy as np
@@ -22,19 +25,22 @@ from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.pages import views
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.results.components import Components, components_line
+from ranklake.flows.results.components import Components
+from ranklake.flows.results.meetings import join
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage.runs.components import Meetings
 
 Ints = npt.NDArray[np.int32]
 TWO = [
     contest("1", "ann", "bob", time_seconds=86_400),
     contest("2", "bob", "cid", time_seconds=172_800),
-    contest("3", "dot", "eva", time_seconds=259_200),
+    contest("3", "dot", "eva", "gus", time_seconds=259_200),
     contest("4", "flo", time_seconds=345_600),  # skipped
 ]
-LINE = "2 components of players never met: 3 and 2 players; ratings of different components do not compare"
-APART = "'ann' and 'eva' never met, not even through others: their ratings do not compare"
+LINE = "2 groups of players never met (3 and 3 players, such as 'ann' and 'dot'): their ratings cannot be compared"
+LISTED = f"{LINE}. `ranklake runs --components` lists them."
+APART = "'ann' and 'eva' never met, not even through others: their ratings cannot be compared"
 
 
 def rows(rounds: list[list[int]]) -> tuple[npt.NDArray[np.int64], Ints]:
@@ -43,18 +49,38 @@ def rows(rounds: list[list[int]]) -> tuple[npt.NDArray[np.int64], Ints]:
     return first, np.array([player for one in rounds for player in one], np.int32)
 
 
-@given(st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=4).map(list), max_size=9))
-def test_components__are_those_of_the_naive_closure(rounds: list[list[int]]) -> None:
-    found = Components.find(12, *rows(rounds))
+def found(n: int, rounds: list[list[int]]) -> Components:
+    first, player = rows(rounds)
+    roots = join(np.arange(n, dtype=np.int32), first, player)
+    return Components.numbered(Meetings(roots, np.bincount(player, minlength=n).astype(np.int32)))
+
+
+def closure(rounds: Iterable[Iterable[int]]) -> list[list[int]]:
+    """The players of each component, the largest first, of equal ones that with the least player."""
     components: list[set[int]] = []
-    for one in rounds:
+    for one in map(set, rounds):
         apart = [component for component in components if component.isdisjoint(one)]
-        components = [*apart, set(one).union(*(component for component in components if not component.isdisjoint(one)))]
+        joined = one.union(*(component for component in components if not component.isdisjoint(one)))
+        components = [*apart, joined]
+    return sorted(map(sorted, components), key=lambda players: (-len(players), players[0]))
+
+
+ROUNDS = st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=4).map(list), max_size=9)
+
+
+@given(ROUNDS, st.integers(0, 9), st.randoms(use_true_random=False))
+def test_components__are_those_of_the_naive_closure_in_any_order(
+    rounds: list[list[int]], known: int, random: Random
+) -> None:
     expected = np.full(12, -1)
-    for component in components:
-        expected[list(component)] = min(component)
-    assert found.of.tolist() == expected.tolist()
-    assert found.sizes == tuple(sorted(map(len, components), reverse=True))
+    for number, players in enumerate(closure(rounds)):
+        expected[players] = number
+    assert found(12, rounds).of.tolist() == expected.tolist()
+    assert found(12, rounds).sizes == tuple(map(len, closure(rounds)))
+    shuffled = [random.sample(one, len(one)) for one in random.sample(rounds, len(rounds))]
+    assert found(12, shuffled).of.tolist() == expected.tolist()
+    earlier = join(np.arange(12, dtype=np.int32), *rows(rounds[:known]))
+    assert join(earlier, *rows(rounds[known:])).tolist() == join(np.arange(12, dtype=np.int32), *rows(rounds)).tolist()
 
 
 @pytest.mark.parametrize("shape", ["crowds", "chain"])
@@ -66,18 +92,34 @@ def test_components__of_a_large_history_are_found_at_once(shape: str) -> None:
         order = rng.permutation(n)
         player, first = np.stack([order[:-1], order[1:]], 1).ravel().astype(np.int32), np.arange(0, 2 * n - 2, 2)
     began = process_time()
-    assert Components.find(n, first, player).sizes == (n,)
+    assert not join(np.arange(n, dtype=np.int32), first, player).any()
     assert process_time() - began < 1.0
 
 
+def test_large_component__has_more_than_two_players_and_a_hundredth_of_those_who_count() -> None:
+    def sized(*sizes: int) -> Components:
+        of = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        return Components(of, np.ones(len(of), np.int32))
+
+    assert sized(3, 2).large == (0,)
+    assert sized(3, 3).large == (0, 1)
+    assert sized(396, 4).large == (0,)  # a hundredth
+    assert sized(395, 4).large == (0, 1)
+    assert sized(1, 1, 1).large == ()
+    few = np.array([0, 0, 0, 0, 1, 1, 1], np.int32), np.array([9, 9, 9, 9, 1, 9, 9], np.int32)
+    assert (Components(*few).large, Components(*few, min_rounds=2).large) == ((0, 1), (0,))
+
+
 @pytest.mark.bound("ranklake.flows.results.components._MOST_SHOWN")
-def test_line__names_the_largest_components() -> None:
-    assert components_line([]) == components_line([7]) == ""
-    assert components_line([5000, 12]).startswith("2 components of players never met: 5,000 and 12 players; ")
-    assert ": 9, 5 and 2 players; " in components_line([9, 5, 2])
-    assert components_line([9, 5, 3, 2, 2]).startswith(
-        "5 components of players never met: 9, 5, 3 and 2 smaller components; "
-    )
+def test_line__names_the_largest_components_and_a_player_of_each() -> None:
+    def line(*sizes: int) -> str:
+        of = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        return Components(of, np.ones(len(of), np.int32)).line(lambda rows: [f"p{row}" for row in rows])
+
+    assert line() == line(7) == line(7, 2) == ""
+    assert line(4210, 310).startswith("2 groups of players never met (4,210 and 310 players, such as 'p0' and 'p4210')")
+    assert "(9, 5 and 3 players, such as 'p0', 'p9' and 'p14')" in line(9, 5, 3)
+    assert "5 groups of players never met (9, 5, 4 and 2 smaller groups, such as 'p0', 'p9'" in line(9, 5, 4, 3, 3)
 
 
 @pytest.fixture
@@ -93,14 +135,15 @@ def test_command__says_that_components_never_met(
 ) -> None:
     if published:
         publish(lake, "run")
-        assert open_published(lake, "run").facts["components"] == [3, 2]
+        facts = open_published(lake, "run").facts
+        assert (facts["components"], facts["note"]) == ([3, 3], LINE)
     words = ("--run", "run", "--lake", lake.url)
-    assert invoke("leaderboard", *words).err == f"{LINE}\n"
+    assert invoke("leaderboard", *words).err == f"{LISTED}\n"
     assert invoke("leaderboard", "--at", "1970-01-03", *words).err == ""  # bob met ann, and nobody else played
-    assert f"run run: {LINE}\n" in invoke("runs", "--lake", lake.url).out
+    assert f"run run: {LISTED}\n" in invoke("runs", "--lake", lake.url).out
     monkeypatch.setattr("ranklake.flows.cli.commands.maintenance._MOST_ROWS", 1)
     assert (LINE in invoke("runs", "--lake", lake.url).out) == published
-    assert invoke("smooth", *words).err.endswith(f"run run: {LINE}\n")
+    assert invoke("smooth", *words).err.endswith(f"run run: {LISTED}\n")
     assert invoke("predict", "ann", "cid", *words).err == ""
     assert invoke("predict", "ann", "cid", "eva", *words).err == f"{APART}\n"
     assert invoke("predict", "ann", "flo", *words).err == ""  # a newcomer
@@ -121,15 +164,16 @@ def test_leaderboard_page__says_that_components_never_met(lake: Lake, tmp_path: 
     publish(lake, "run")
     publish_site(lake, "run", str(tmp_path / "site"))
     assert views.facts(open_published(lake, "run")).components == LINE
-    assert LINE in (tmp_path / "site" / "index.html").read_text("utf-8")
+    assert LINE in unescape((tmp_path / "site" / "index.html").read_text("utf-8"))
     files = manifest(tmp_path / "site")["leaderboard"]["files"]
     board = unpacked(tmp_path / "site", f"data/leaderboard/000-{files[0]}.json.gz")
     assert dict(zip(board["handle"], board["component"], strict=True)) == {
         "ann": 0,
         "bob": 0,
         "cid": 0,
-        "dot": 3,
-        "eva": 3,
+        "dot": 1,
+        "eva": 1,
+        "gus": 1,
     }
 
 
@@ -139,7 +183,7 @@ def test_server__says_that_players_never_met(lake: Lake) -> None:
 
     publish(lake, "run")
     with client_of(lake) as client:
-        for handles, note in (("ann,cid", ""), ("ann,eva", APART), ("cid,ann,eva", APART.replace("ann", "cid"))):
+        for handles, note in (("ann,cid", ""), ("ann,eva", APART), ("cid,ann,eva", APART.replace("'ann'", "'cid'"))):
             for path in ("compare", "teamrate"):
                 assert client.get(f"/api/v1/runs/run/{path}", params={"handles": handles}).json()["note"] == note
             page = unescape(client.get("/run/compare", params={"h": handles}).text)
@@ -150,10 +194,12 @@ def test_components__that_meet_are_one(lake: Lake, invoke: Command) -> None:
     publish(lake, "run")
     ingest(lake, [contest("5", "ann", "dot", time_seconds=432_000)])
     rate_run(lake)
-    assert RatedRun(lake, "run").component_sizes() == (5,)  # the index is of earlier rounds
+    before = RatedRun(lake, "run").components()
+    assert before is not None
+    assert before.sizes == (6,)  # the index is of earlier rounds
     publish(lake, "run")
     published = RatedRun(lake, "run")
-    assert (published.component_sizes(), published.component_note([0, 4], ["ann", "eva"])) == ((5,), "")
+    assert published.component_note([0, 4], ["ann", "eva"]) == published.components_line() == ""
     assert invoke("leaderboard", "--run", "run", "--lake", lake.url).err == ""
 
 
@@ -187,12 +233,15 @@ def test_games__of_a_period_connect_their_two_players(tmp_path: Path) -> None:
 
 def test_notebook__says_that_components_never_met(lake: Lake) -> None:
     frame = pd.DataFrame(
-        {"contest": list("112233"), "player": ["ann", "bob", "bob", "cid", "dot", "eva"], "rank": [1, 2] * 3}
-    )
+        {
+            "contest": list("1122333"), "player": ["ann", "bob", "bob", "cid", "dot", "eva", "gus"],
+            "rank": [1, 2, 1, 2, 1, 2, 3],
+        }
+    )  # fmt: skip
     for ratings in (ranklake.Ratings.rate(frame), ranklake.Ratings.open(lake.url, "run")):
-        assert ratings.components == (3, 2)
-        for show in (ratings.leaderboard, ratings.smooth):
-            with pytest.warns(UserWarning, match=LINE):
+        assert ratings.components == (3, 3)
+        for show in (ratings.leaderboard, ratings.evaluate, ratings.smooth):
+            with pytest.warns(UserWarning, match=re.escape(LINE)):
                 show()
         for predict in (ratings.predict, lambda players, of=ratings: ranklake.predict(of, players)):
             with pytest.warns(UserWarning, match=APART):
@@ -203,4 +252,4 @@ def test_notebook__says_that_components_never_met(lake: Lake) -> None:
         with pytest.raises(ValueError, match="first_round must be >= 0, got -1"):
             ratings.evaluate(-1)
     joined = pd.DataFrame({"contest": "9", "player": ["ann", "eva"], "rank": [1, 2]})
-    assert ranklake.Ratings.rate(frame).update(joined).components == (5,)
+    assert ranklake.Ratings.rate(frame).update(joined).components == (6,)
