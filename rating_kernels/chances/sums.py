@@ -9,7 +9,9 @@ that keeps the expected score has for one game
 and the information a^2 V e^2 of h and q = 4 win draw loss / V of theta; the two are orthogonal. V = draw (win + loss)
 + 4 win loss, which has no cancellation. Davidson's model has logit(E) / 2 in place of ln x, and t - (win - loss).
 
-Games are summed in fixed blocks, whose sums are added in order.
+Games are summed in fixed blocks, whose sums are added in order. The loop over a block reads copies of its columns: a
+compiler guards a vectorised loop by the places of its arrays in memory, and columns of games may lie anywhere, so that
+the order of a sum would depend on them.
 """
 
 from __future__ import annotations
@@ -73,12 +75,16 @@ def sums_of_scores(
 
 @kernel
 def _sum_leads(lead, rate, result, holds, weight, h, nu, davidson, total):
-    expected, other = np.empty(_BLOCK), np.empty(_BLOCK)
-    slope, bend, chance = np.empty(_BLOCK), np.zeros(_BLOCK), np.empty(_BLOCK)
+    expected, other, slope, bend = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK), np.zeros(_BLOCK)
+    outcome, counts, chance = np.empty(_BLOCK), np.ones(_BLOCK), np.empty(_BLOCK)
     for begin in range(0, len(lead), _BLOCK):
         n = min(_BLOCK, len(lead) - begin)
-        for i in range(n):
-            slope[i] = rate[begin + i] if len(rate) > 1 else rate[0]
+        if len(rate) > 1:
+            for i in range(n):
+                slope[i] = rate[begin + i]
+        else:
+            for i in range(n):
+                slope[i] = rate[0]
         for i in range(n):
             expected[i] = slope[i] * lead[begin + i]
         if len(holds) > 0:
@@ -90,42 +96,56 @@ def _sum_leads(lead, rate, result, holds, weight, h, nu, davidson, total):
             over = 1.0 / (1.0 + tail)
             under = tail * over
             expected[i], other[i] = (over, under) if x >= 0.0 else (under, over)
-        _add_block(begin, n, 0, expected, other, slope, bend, result, weight, nu, davidson, chance, total)
+        _read_results(begin, n, result, weight, outcome, counts)
+        _add_block(n, expected, other, slope, bend, outcome, counts, len(weight) > 0, nu, davidson, chance, total)
 
 
 @kernel
 def _sum_scores(expected, other, slope, bend, result, weight, nu, davidson, total):
-    chance = np.empty(_BLOCK)
+    one, two, first, second = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
+    outcome, counts, chance = np.empty(_BLOCK), np.ones(_BLOCK), np.empty(_BLOCK)
     for begin in range(0, len(expected), _BLOCK):
         n = min(_BLOCK, len(expected) - begin)
-        _add_block(begin, n, begin, expected, other, slope, bend, result, weight, nu, davidson, chance, total)
+        for i in range(n):
+            one[i], two[i] = expected[begin + i], other[begin + i]
+        for i in range(n):
+            first[i], second[i] = slope[begin + i], bend[begin + i]
+        _read_results(begin, n, result, weight, outcome, counts)
+        _add_block(n, one, two, first, second, outcome, counts, len(weight) > 0, nu, davidson, chance, total)
 
 
 @inner_kernel
-def _add_block(begin, n, at, expected, other, slope, bend, result, weight, nu, davidson, chance, total):
-    """Add games ``begin`` to ``begin + n - 1``; ``expected``, ``other``, ``slope`` and ``bend`` begin at ``at``.
+def _read_results(begin, n, result, weight, outcome, counts):
+    """Copy the results of a block, and its weights if there are some."""
+    for i in range(n):
+        outcome[i] = result[begin + i]
+    if len(weight) > 0:
+        for i in range(n):
+            counts[i] = weight[begin + i]
 
-    ``chance``: space for one number a game.
-    """
+
+@inner_kernel
+def _add_block(n, expected, other, slope, bend, outcome, counts, weighted, nu, davidson, chance, total):
+    """Add the ``n`` games of a block; ``chance``: space for one number a game."""
     h, t, hh, ht, tt, fisher_hh, fisher_ht, fisher_tt = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n):
-        e, f = max(expected[at + i], LEAST), max(other[at + i], LEAST)
+        e, f = max(expected[i], LEAST), max(other[i], LEAST)
         low, high = min(e, f), max(e, f)
         both, half = low * high, 0.25 * nu * (high - low)
         x = math.sqrt(low / high) if davidson else low / (half + math.sqrt(half * half + both))
         over = 1.0 / (x * (x + nu) + 1.0)
         under, draw = x * x * over, nu * x * over
         win, loss = (under, over) if e <= f else (over, under)
-        won, lost = result[begin + i] > 0, result[begin + i] < 0
+        won, lost = outcome[i] > 0.0, outcome[i] < 0.0
         drawn = 0.0 if won or lost else 1.0
         # without draws in the model, a draw counts as half a win and half a loss
         half_each = math.sqrt(under * over) if nu == 0.0 else draw
         chance[i] = win if won else loss if lost else half_each
         v = draw * (under + over) + 4.0 * under * over
         # a clipped score does not change with the advantage
-        inverse, moves = 1.0 / v, 1.0 if min(expected[at + i], other[at + i]) >= LEAST else 0.0
-        first, second = moves * slope[at + i], moves * bend[at + i]
-        w = weight[begin + i] if len(weight) > 0 else 1.0
+        inverse, moves = 1.0 / v, 1.0 if min(expected[i], other[i]) >= LEAST else 0.0
+        first, second = moves * slope[i], moves * bend[i]
+        w = counts[i]
         if davidson:
             m = win - loss
             surprise = draw + 2.0 * loss if won else -draw - 2.0 * win if lost else -m
@@ -150,7 +170,7 @@ def _add_block(begin, n, at, expected, other, slope, bend, result, weight, nu, d
             tt -= w * (q * (1.0 - surprise * m * 4.0 * both * inverse * inverse))
             fisher_hh += w * information
             fisher_tt += w * q
-    total[0] += _sum_logarithms(n, begin, weight, chance)
+    total[0] += _sum_logarithms(n, counts, weighted, chance)
     total[1] += h
     total[2] += t
     total[3] += hh
@@ -162,12 +182,12 @@ def _add_block(begin, n, at, expected, other, slope, bend, result, weight, nu, d
 
 
 @inner_kernel
-def _sum_logarithms(n, begin, weight, chance):
+def _sum_logarithms(n, counts, weighted, chance):
     """The sum of the logarithms of ``n`` chances, each times its weight."""
     total, stop = 0.0, 0
-    if len(weight) > 0:
+    if weighted:
         for i in range(n):
-            total += weight[begin + i] * math.log(chance[i])
+            total += counts[i] * math.log(chance[i])
         return total
     while stop + _FACTORS <= n:
         product = 1.0

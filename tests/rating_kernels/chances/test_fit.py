@@ -240,3 +240,16 @@ def test_bad_games__are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fit_module, "_MOST", 1)
     with pytest.raises(ConvergenceError, match=r"50 games .* after 1 iterations: the last step changed ln nu by .* by"):
         fit(played)
+
+
+def test_sums__do_not_depend_on_the_place_of_games_in_memory() -> None:
+    draw, n = np.random.default_rng(3), 1003
+    lead, result, rate = draw.normal(0.0, 200.0, n), draw.integers(-1, 2, n).astype(np.int8), np.full(1, 0.00576)
+    expected, none = 1.0 / (1.0 + np.exp(-rate * lead)), np.empty(0)
+    found, kept = set(), []
+    for _ in range(60):  # an array beside one of the kernel's own once decided whether its loop was vectorised
+        kept.append(np.empty(int(draw.integers(1, 1100))))
+        e, f, slope, bend = (given.copy() for given in (expected, 1.0 - expected, np.full(n, rate[0]), np.zeros(n)))
+        by_leads = sums_of_leads(lead.copy(), rate, result.copy(), none, none, 20.0, 0.7, False)
+        found.add((by_leads, sums_of_scores(e, f, slope, bend, result.copy(), none, 0.7, False)))
+    assert len(found) == 1
