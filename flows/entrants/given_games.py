@@ -1,4 +1,4 @@
-"""Games as a data set has them: their weights, precisions, advantages, scores and points, for the rounds of a run."""
+"""Games as a data set has them, for the rounds of a run: weights, precisions, advantages, scores, points, columns."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.rating_kernels.core.standings import Conditions, Floats, Ints, Longs
 from ranklake.storage import LakeError
+from ranklake.storage.datasets.tables.kept import Kept, join_kept
 
 from ..common.adapters import HALVES
 from ..results.rated_rounds import RatedRounds
+
+Bools = npt.NDArray[np.bool_]
 
 
 class GivenGames(NamedTuple):
@@ -22,12 +26,16 @@ class GivenGames(NamedTuple):
 
     ``advantage``, ``points``: of each player; points are NaN where unknown.
     ``score``: of each winner, NaN where it follows from the places.
+    ``swapped`` (bool[m]): whether the winner is the second player.
+    ``kept``: kept columns of the games; None if there are none.
     """
 
     conditions: Conditions
     advantage: Floats
     score: Floats
     points: Floats
+    swapped: Bools
+    kept: Kept | None = None
 
 
 class GameFacts:
@@ -49,11 +57,12 @@ class GameFacts:
         Raises LakeError: the data set has other games now.
         """
         weight, precision, ahead = np.ones(n := len(player) // 2), np.ones(n), np.zeros(n)
-        score, points = np.full(n, np.nan), np.full(len(player), np.nan)
+        score, points, swapped = np.full(n, np.nan), np.full(len(player), np.nan), np.zeros(n, bool)
+        kept: dict[int, Kept] = {}  # by number of the first game
         numbers = np.arange(start, stop)[np.diff(offsets) > 0]
         rounds = {self._places[number].as_py(): number - start for number in numbers.tolist()}
         if not rounds:
-            return GivenGames(Conditions(weight, precision), np.zeros(len(player)), score, points)
+            return GivenGames(Conditions(weight, precision), np.zeros(len(player)), score, points, swapped)
         with self._lock:  # the files that a data set caches are shared
             for part in self._dataset.standings(min(rounds), max(rounds) + 1):
                 assert part.games is not None, "a data set of games"
@@ -73,9 +82,14 @@ class GameFacts:
                         if self._without and part.games.advantage[a // 2 : b // 2].any():
                             raise self._changed(part.first_contest + at)
                         ahead[first // 2 : last // 2] = part.games.advantage[a // 2 : b // 2]
+                    if len(part.games.swapped):
+                        swapped[first // 2 : last // 2] = part.games.swapped[a // 2 : b // 2]
+                    if part.games.kept is not None:
+                        kept[first // 2] = part.games.kept.take(slice(a // 2, b // 2))
                     if len(part.games.score):
                         score[first // 2 : last // 2] = part.games.score[a // 2 : b // 2]
-        return GivenGames(Conditions(weight, precision), np.outer(ahead, HALVES).ravel(), score, points)
+        halves = np.outer(ahead, HALVES).ravel()
+        return GivenGames(Conditions(weight, precision), halves, score, points, swapped, _placed(kept, n))
 
     def _changed(self, place: int) -> LakeError:
         period, name = self._dataset.contests.column("contest_id")[place].as_py(), self._dataset.name
@@ -83,3 +97,13 @@ class GameFacts:
             f"period {period} of data set {name} has other games than run {self._run}; "
             f"`ranklake rate --dataset {name} --run {self._run}` brings the run up to date"
         )
+
+
+def _placed(kept: dict[int, Kept], n: int) -> Kept | None:
+    """The kept columns of ``n`` games, given those of some of them by number of the first game."""
+    parts, sizes, at = list[Kept | None](), list[int](), 0
+    for first, part in sorted(kept.items()):
+        parts += [None, part]
+        sizes += [first - at, len(part.codes)]
+        at = first + len(part.codes)
+    return join_kept([*parts, None], [*sizes, n - at])

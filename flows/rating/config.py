@@ -17,6 +17,7 @@ from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.lake.remedies import damaged
 
+from ..chances.settings import ChanceSettings
 from ..common.configuration.settings import (
     build_params,
     check_times,
@@ -60,6 +61,7 @@ class RunConfig:
     of machine rated them. None keeps the rule in ``run.json``; for a new run, and by False, they must be the same to
     the bit.
     ``replace``: rate an existing run of that name again if its configuration differs; otherwise that is an error.
+    ``chances``: what the run learns of draws and advantages; None keeps what ``run.json`` has, or the usual settings.
     ``recorded``: the rule of an existing run.
     """
 
@@ -76,6 +78,7 @@ class RunConfig:
     places: Mapping[str, Any] | None = None
     accept_rounding: bool | None = None
     replace: bool = False
+    chances: ChanceSettings | None = None
     recorded: Skipping | None = None
 
     def __post_init__(self) -> None:
@@ -93,7 +96,8 @@ class RunConfig:
             system = find_system(facts["system"])
             params = build_params(system, recorded_settings(system, facts["params"]))
             recorded = Skipping.from_json(facts)
-            return cls(facts["dataset"], run.name, system.name, params, recorded=recorded)
+            chances = recorded_chances(facts)
+            return cls(facts["dataset"], run.name, system.name, params, chances=chances, recorded=recorded)
         except (KeyError, TypeError, ValueError) as error:
             raise damaged(run_file(run.name), f"this release cannot rate its configuration ({error})") from error
 
@@ -105,7 +109,13 @@ class RunConfig:
             "params": params_to_json(self.params),
             **self.skipping.to_json(),
             "numerics": NUMERICS,
+            **self._learnt,
         }
+
+    @property
+    def _learnt(self) -> dict[str, Any]:
+        """What the run learns, if it rates by it."""
+        return {} if self.chances is None or not self.chances.learnt else self.chances.to_json()
 
     @property
     def skipping(self) -> Skipping:
@@ -121,6 +131,12 @@ class RunConfig:
     def digest(self) -> bytes:
         """Digest of all inputs of ratings besides the contests; the data set determines the numbers of players."""
         return config_digest(self.to_json())
+
+
+def recorded_chances(facts: Mapping[str, Any]) -> ChanceSettings | None:
+    """What ``run.json`` says of draws and advantages; None if nobody chose anything."""
+    found = ChanceSettings.of(facts)
+    return found if found.asked else None
 
 
 def check_dataset_times(dataset: Dataset, kind: type[Any], chosen: Mapping[str, Any]) -> None:

@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from ranklake.storage import Chain, DamagedError, Dataset, MissingError, Run
 
+from ..chances.settings import BESIDE_KEY
 from ..common.skipping import Skipping, differ
 from ..results.level_shifts import STEADY
 from ..results.places import RECORDED, PlaceOptions
 from ..results.titles import Titles
 from .chain import BESIDE, first_break, n_valid, round_digests
-from .config import RunConfig
+from .config import RunConfig, recorded_chances
 from .player_state import PlayerState, player_state
 from .report import RateReport
 
@@ -65,6 +66,8 @@ class Plan:
             run = None
         if run is not None:
             config = _as_recorded(config, run, dataset)
+            if config.chances is None:
+                config = dataclasses.replace(config, chances=recorded_chances(run.config))
         same_dataset = run is not None and run.config.get("dataset") == config.dataset
         before: list[str] = run.config.get("exclude", []) if run is not None and same_dataset else []
         contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
@@ -205,5 +208,6 @@ def _beside(config: RunConfig, recorded: Mapping[str, Any], exclude: Collection[
         "titles": titles,
         "display": {**(display or {}), **level, **({RECORDED: places} if places else {})} or None,
         "accept_rounding": True if accepts else None,
+        BESIDE_KEY: None if config.chances is None else config.chances.to_json().get(BESIDE_KEY),
     }
     return {key: value for key, value in found.items() if value is not None}

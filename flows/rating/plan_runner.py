@@ -22,6 +22,7 @@ from .commits.level import Level
 from .commits.rated_batch import RatedBatch
 from .commits.segment_writer import SegmentWriter
 from .config import RunConfig
+from .learning import Learning
 from .plan import Plan
 from .rating_pass import RatingPass
 from .replay import Difference, largest
@@ -67,12 +68,21 @@ class PlanRunner:
     """Rates and commits the rounds of one run's plan, and counts them in a report.
 
     ``run``: the run in the lake, under a lease, without the rounds that the plan does not keep.
+    ``learning``: what learns from the rounds; None: nothing does.
     """
 
-    def __init__(self, config: RunConfig, plan: Plan, run: Run, engine: Engine, policy: CommitPolicy) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        plan: Plan,
+        run: Run,
+        engine: Engine,
+        policy: CommitPolicy,
+        learning: Learning | None = None,
+    ) -> None:
         # run.json has the exclusions now: a later plan must not apply them again
         self._config = replace(config, exclude=(), include=())
-        self._plan, self._run, self._engine, self._policy = plan, run, engine, policy
+        self._plan, self._run, self._engine, self._policy, self._learning = plan, run, engine, policy, learning
         self._system, n_players = find_system(config.system), plan.dataset.n_players
         self._contest_ids: list[str] = plan.dataset.contests.column("contest_id").to_pylist()
         self._snapshots = BeliefSnapshots(run, n_players >= policy.worker_snapshot_players)
@@ -105,7 +115,7 @@ class PlanRunner:
     def _rate_missing_rounds(self, on_progress: Callable[[Progress], None], began: float) -> None:
         """Resume from the newest snapshot, then rate and commit the rounds that the plan does not keep."""
         plan, run, start = self._plan, self._run, self._plan.kept
-        rating_pass = RatingPass(run, self._config, plan, self._engine, self._policy)
+        rating_pass = RatingPass(run, self._config, plan, self._engine, self._policy, self._learning)
         try:
             replayed = self._resume(rating_pass)
             contests, newest = plan.dataset.contests, start - replayed - 1

@@ -12,16 +12,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ranklake.rating_kernels.warm import CHANCES
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
 
+from ..chances.settings import ChanceSettings
 from ..common.adapters import check_contests
 from ..common.configuration.settings import check_simultaneous, chosen_of, find_system
 from ..common.margins import check_points, has_points, uses_points
-from ..compilation.compile import CompileCallback, announce, compile_kernels
+from ..compilation.compile import CompileCallback, announce, compile_kernels, compile_parts
 from ..engines.protocols import Engine
 from ..engines.threads import Threads
 from ..execution.rounds import check_margins, check_team_rule
@@ -31,6 +33,7 @@ from .chain import NUMERICS
 from .commits import commit_policy
 from .commits.commit_policy import CommitPolicy
 from .config import RunConfig, check_dataset_periods, check_dataset_scores, check_dataset_times, check_level_times
+from .learning import Learning, check_learning, too_many_games
 from .plan import Plan
 from .plan_runner import PlanRunner
 from .report import Progress, RateReport
@@ -85,11 +88,17 @@ def rate(lake: Lake, config: RunConfig, engine: Engine, options: RateOptions = D
                 if not plan.done:
                     began += _compile(config, plan, engine, options.on_compile)
                 run = _truncated_run(lake, config, plan, lease)
+                learning = Learning.of(config, plan, run)
                 if plan.done:
-                    report = replace(plan.report(), planned=False, seconds=time.perf_counter() - began)
+                    report = replace(plan.report(), planned=False)
                 else:
-                    runner = PlanRunner(config, plan, run, engine, options.policy or commit_policy.DEFAULT)
+                    policy = options.policy or commit_policy.DEFAULT
+                    runner = PlanRunner(config, plan, run, engine, policy, learning)
                     report = runner.complete(options.on_progress, began)
+                    report.warnings += tuple(filter(None, [too_many_games(plan)]))
+                if learning is not None:
+                    learning.store(lease)
+                report.seconds = time.perf_counter() - began
                 return replace(report, apart=_apart(run, dataset, not plan.done))
             except MissingError:
                 stale, dataset = dataset, Dataset.open(lake, config.dataset)
@@ -124,6 +133,7 @@ def checked_plan(dataset: Dataset, config: RunConfig, options: RateOptions) -> P
     if plan.run is None or plan.run.config.get("params") != plan.config["params"]:  # older runs go on
         check_dataset_times(dataset, type(config.params), chosen_of(config.params))
     check_level_times(dataset, config.level)
+    check_learning(config, plan)
     check_contests(dataset, ~plan.excluded, plan.kept, plan.n_rounds)
     return plan
 
@@ -142,10 +152,14 @@ def _compile(config: RunConfig, plan: Plan, engine: Engine, on_compile: CompileC
 
     Workers on other machines compile their own kernels; workers on this machine use its cache.
     """
+    games, seconds = plan.dataset.kind == GAMES_KIND, 0.0
     if isinstance(engine, Threads):
-        sizes = [2] if plan.dataset.kind == GAMES_KIND else plan.sizes(plan.resumes_at, plan.n_rounds)
-        return compile_kernels(config.system, sizes, on_compile)
-    return compile_kernels(config.system, None, on_compile) if engine.on_this_machine else 0.0
+        sizes = [2] if games else plan.sizes(plan.resumes_at, plan.n_rounds)
+        seconds = compile_kernels(config.system, sizes, on_compile)
+    elif engine.on_this_machine:
+        seconds = compile_kernels(config.system, None, on_compile)
+    learns = games and ChanceSettings.of(plan.config).learns
+    return seconds + (compile_parts([CHANCES], on_compile) if learns else 0.0)
 
 
 def _truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Run:

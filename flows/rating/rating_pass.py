@@ -17,6 +17,7 @@ from ranklake.rating_kernels.core.ragged import from_stored
 from ranklake.storage import DamagedError, Run, StandingsPart
 from ranklake.storage.lake.prefetch import prefetch
 
+from ..chances.settings import LEARNT_KEY
 from ..common.adapters import ContestFacts
 from ..common.configuration.settings import find_system, rates_simultaneously
 from ..engines.protocols import Engine
@@ -27,6 +28,7 @@ from .commits.commit_policy import CommitPolicy
 from .commits.rated_batch import RatedBatch
 from .config import RunConfig
 from .eligibility import Eligibility, Undecided
+from .learning import Learning
 from .plan import Plan
 from .player_state import with_state
 from .replay import Difference, largest_difference, machines_elsewhere
@@ -44,14 +46,24 @@ class RatingPass:
     a ``policy``, small standings files are joined until they have as many rows as a segment, because each batch costs
     about a millisecond; those of slow rounds are not, so that segments of slow rounds can close in time.
 
+    ``learning``: learns from the rounds that are rated; by default, only a run that rates by what it learns does so.
     ``rater``: the rater with the current beliefs.
     ``damaged_snapshots``: last rounds of damaged snapshots.
     ``accepted``: differences by rounding in rounds that were rated again.
     """
 
     def __init__(
-        self, run: Run, config: RunConfig, plan: Plan, engine: Engine, policy: CommitPolicy | None = None
+        self,
+        run: Run,
+        config: RunConfig,
+        plan: Plan,
+        engine: Engine,
+        policy: CommitPolicy | None = None,
+        learning: Learning | None = None,
     ) -> None:
+        if learning is None and LEARNT_KEY in plan.config:
+            learning = Learning.of(config, plan, run)
+        self._learning = learning
         self._run, self._plan, self._dataset, self._counts = run, plan, plan.dataset, ~plan.excluded
         self._system, self._params = find_system(config.system), config.params
         self._policy, self._rows_per_second = policy, 1.0  # of the last batch
@@ -68,10 +80,12 @@ class RatingPass:
 
         A contest with limits is a batch of its own.
         """
-        parts = self._eligibility.split(_read_ahead(_joined(self._dataset.standings(start, stop), self._least_rows)))
-        waiting = deque(part for part in [next(parts, None)] if part is not None)
-        while waiting:
-            yield from self._rate_parts(_until_wait(waiting.popleft(), parts, waiting))
+        for first, last in [(start, stop)] if self._learning is None else self._learning.legs(start, stop):
+            stored = _joined(self._dataset.standings(first, last), self._least_rows)
+            parts = self._eligibility.split(_read_ahead(stored))
+            waiting = deque(part for part in [next(parts, None)] if part is not None)
+            while waiting:
+                yield from self._rate_parts(_until_wait(waiting.popleft(), parts, waiting))
 
     def _rate_parts(self, parts: Iterator[Undecided]) -> Iterator[RatedBatch]:
         """Rate parts that the rater may read in advance."""
@@ -88,7 +102,10 @@ class RatingPass:
             batch = unrated.popleft()
             self._rows_per_second = batch.rounds.n_rows / max(time.perf_counter() - began, 1e-6)
             self._eligibility.follow(batch.rounds, outcome)
-            yield replace(batch, outcome=outcome)
+            rated = replace(batch, outcome=outcome)
+            if self._learning is not None:
+                self._learning.add(rated)
+            yield rated
 
     def _least_rows(self) -> float:
         """Rows from which a batch is large enough."""
@@ -109,16 +126,19 @@ class RatingPass:
         """The rounds of the rated contests of parts; each part is appended to ``unrated`` when it is read."""
         for part, entry in map(self._eligibility.decide, parts):
             start, stop = part.first_contest, part.first_contest + len(part)
-            rounds, counts = self._facts.rounds(part), self._counts[start:stop]
-            if part.games is None:
+            given = part if self._learning is None else self._learning.with_advantages(part)
+            rounds, counts, facts = self._facts.rounds(given), self._counts[start:stop], part.games
+            if facts is None:
                 reasons = np.where(counts, self._plan.skipping.reasons(rounds), np.uint8(0))
                 informative, games = counts & (reasons == 0), None
                 rated = rounds.keep(informative)
             else:  # every game is a result
                 reasons, informative = np.zeros(len(part), np.uint8), counts
                 n_games = np.diff(part.offsets) // 2
-                games, rated = n_games[counts], rounds.keep(np.repeat(counts, n_games))
-            unrated.append(RatedBatch(start, stop, informative, reasons, rated, entry, games))
+                of_games = np.repeat(counts, n_games)
+                games, rated = n_games[counts], rounds.keep(of_games)
+                facts = facts if of_games.all() else facts.keep(of_games)
+            unrated.append(RatedBatch(start, stop, informative, reasons, rated, entry, games, facts))
             yield rated
 
     def resume(self) -> int:

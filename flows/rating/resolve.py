@@ -15,6 +15,7 @@ from typing import Any
 from ranklake.storage import DamagedError, Lake, MissingError, Run
 from ranklake.storage.lake import layout
 
+from ..chances.settings import LEARNT, NO_CHOICE, STORED, ChanceOptions
 from ..common.configuration.settings import (
     Preset,
     build_params,
@@ -41,6 +42,7 @@ def resolve_runs(
     skip_uninformative: bool | None = None,
     replace: bool = False,
     preset: str | None = None,
+    chances: ChanceOptions = NO_CHOICE,
 ) -> list[RunConfig]:
     """Resolve names and options to runs with their whole configurations; ``lake`` is None if there is none yet.
 
@@ -53,6 +55,7 @@ def resolve_runs(
     ``replace``: rate an existing run again if its configuration differs.
     ``preset``: a key of ``PRESETS``, for one run: its system, its settings under ``settings``, and its display rating.
     A new run is named by data set and preset.
+    ``chances``: what the runs learn of draws and advantages; an advantage by which a run rates is a setting as any.
     Raises ValueError: an invalid name, an unknown system, preset or setting, options that exclude each other, or an
     existing run with another configuration.
     Raises LakeError: a run is damaged or of another format.
@@ -81,7 +84,7 @@ def resolve_runs(
         only = systems[0] if systems else None
         runs = [(name, only, chosen) for name in dict.fromkeys(names)] or [(None, only, chosen)]
     named = None if preset is None else find_preset(preset)
-    return [_run_config(lake, dataset, *each, named, skip_uninformative, replace) for each in runs]
+    return [_run_config(lake, dataset, *each, named, skip_uninformative, replace, chances) for each in runs]
 
 
 def refuse_other(recorded: RunConfig, wanted: RunConfig) -> None:
@@ -107,11 +110,12 @@ def _run_config(
     preset: Preset | None,
     skip_uninformative: bool | None,
     replace: bool,
+    chances: ChanceOptions,
 ) -> RunConfig:
     if name is None:
         assert dataset is not None
         kind = system or DEFAULT_SYSTEM if preset is None else preset.name
-        name = default_run(dataset, kind, settings, skip_uninformative)
+        name = default_run(dataset, kind, {**settings, **chances.of_ratings()}, skip_uninformative)
     display = None
     if preset is not None:
         (system, settings), display = choose_preset(preset.name, system, settings), dict(preset.display)
@@ -123,9 +127,8 @@ def _run_config(
             raise ValueError(f"no run {name!r} in the lake{there_are}; give --dataset to make it")
         rating_system = find_system(system or DEFAULT_SYSTEM)
         params = build_params(rating_system, settings)
-        return RunConfig(
-            dataset, name, rating_system.name, params, skip_uninformative, display=display, replace=replace
-        )
+        facts = dataset, name, rating_system.name, params, skip_uninformative
+        return RunConfig(*facts, display=display, replace=replace, chances=chances.over(None))
     rating_system = find_system(system or recorded.system)
     same_system = rating_system.name == recorded.system
     if same_system and preset is None:
@@ -142,6 +145,7 @@ def _run_config(
         display=display,
         recorded=None,
         replace=replace,
+        chances=chances.over(recorded.chances),
     )
     if same_system and wanted.allows(recorded.skipping):
         wanted = dataclasses.replace(wanted, recorded=recorded.skipping)
@@ -187,6 +191,10 @@ def _differences(recorded: RunConfig, wanted: RunConfig) -> Iterator[tuple[str, 
     for key in one:
         if one[key] != other[key]:
             yield key, _text(one[key]), _text(other[key])
+    learnt = [one is not None and one.learnt and one.label() for one in (recorded.chances, wanted.chances)]
+    if wanted.chances is not None and learnt[0] != learnt[1]:
+        before, now = (f"{LEARNT} ({label})" if label else STORED for label in learnt)
+        yield "advantage", before, now
     if recorded.skipping != wanted.skipping:
         yield "contests skipped:", recorded.skipping.label(), wanted.skipping.label()
 

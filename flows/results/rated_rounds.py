@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -100,10 +100,20 @@ class RatedRounds:
     """
 
     def __init__(self, lake: Lake, run_name: str) -> None:
-        self.run = Run.open(lake, run_name)
-        self.dataset, self.chain = Dataset.open(lake, self.run.config["dataset"]), self.run.segments()
+        run = Run.open(lake, run_name)
+        self._begin(run, Dataset.open(lake, run.config["dataset"]), run.segments())
         check_rated(self.run, self.chain)
-        self.of_games = self.dataset.kind == GAMES_KIND
+
+    @classmethod
+    def of(cls, run: Run, dataset: Dataset, chain: Chain) -> Self:
+        """Some rounds of a run that is open; there may be none."""
+        found = cls.__new__(cls)
+        found._begin(run, dataset, chain)
+        return found
+
+    def _begin(self, run: Run, dataset: Dataset, chain: Chain) -> None:
+        self.run, self.dataset, self.chain = run, dataset, chain
+        self.of_games = dataset.kind == GAMES_KIND
 
     @cached_property
     def contests_table(self) -> pa.Table:

@@ -92,6 +92,8 @@ def _of_run(run: str, kind: str = "", file: str = "", *_: str) -> str:
     kind = kind.partition("-")[0]  # an epoch follows, see ranklake.storage.leases.roots
     if kind == "rounds" and (number := re.match("[0-9]+", file)):
         return f"`ranklake rate --run {run} --from {int(number[0])}` rates it again"
+    if kind == "rounds" and file == "chances.json":
+        return f"delete it, and `ranklake rate --run {run}` makes it again"
     if kind == "entry":
         return f"restore it; or delete it, and `ranklake rate --run {run} --from 0` records new ratings at entry"
     if kind == "smoothing":

@@ -20,6 +20,7 @@ from ..lake import layout, parquet
 from ..lake.access.lake import digest_of
 from ..lake.errors import LakeError
 from ..lake.remedies import damaged, remedy_for
+from ..runs.chances import read_chances
 from ..runs.entry_ratings import entry_files, read_entry_file
 from ..runs.run import Run
 from ..runs.segments import Segment
@@ -32,7 +33,7 @@ def verify_run(run: Run, on_file: Callable[[], None] = lambda: None) -> Iterator
 
     Every segment's bytes are compared with the digest in its manifest, and its rows with the rounds in the manifest;
     every snapshot is compared with its own digests and with the run's chain, every file of ratings at entry with its
-    digest. ``on_file`` is called before each segment and snapshot.
+    digest. What the run has learnt of draws can be read. ``on_file`` is called before each segment and snapshot.
     """
     chain = run.segments()
     if chain.rest:
@@ -51,6 +52,10 @@ def verify_run(run: Run, on_file: Callable[[], None] = lambda: None) -> Iterator
             read_entry_file(run.lake, run.entry_folder, name)
         except LakeError as error:
             yield str(error)
+    try:
+        read_chances(run)
+    except LakeError as error:
+        yield str(error)
     digests = chain.digests
     for last_round in run.snapshots():
         on_file()

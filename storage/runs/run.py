@@ -19,6 +19,7 @@ from ..lake.schemas import FORMAT_VERSION
 from ..leases.lease import Lease
 from ..leases.roots import begin_epoch, delete_root, read_root
 from . import components, snapshots
+from .chances import chances_path
 from .entry_ratings import merge_entry_ratings, write_entry_ratings
 from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file
 from .snapshot_columns import Column
@@ -80,8 +81,8 @@ class Run(StoredRun):
     def take_over(cls, lake: Lake, name: str, lease: Lease) -> None:
         """Begin an epoch of a run in an object store if an old writer may come back.
 
-        The rounds, the newest valid snapshot and the ratings at entry are copied to folders in which that writer does
-        not write; see ``ranklake.storage.leases.roots``.
+        The rounds, what they have taught of draws, the newest valid snapshot and the ratings at entry are copied to
+        folders in which that writer does not write; see ``ranklake.storage.leases.roots``.
 
         Raises
         ------
@@ -106,6 +107,8 @@ class Run(StoredRun):
             with suppress(DamagedError, MissingError):  # an older one serves
                 new.write_snapshot(last_round, *old.read_snapshot(last_round))
                 break
+        with suppress(MissingError):
+            lease.lake.write_bytes(chances_path(new), lake.read_bytes(chances_path(old)))
         for name in lake.list(old.entry_folder):
             lease.lake.write_bytes(f"{new.entry_folder}/{name}", lake.read_bytes(f"{old.entry_folder}/{name}"))
         new.configure(new.config)

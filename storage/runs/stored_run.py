@@ -162,6 +162,11 @@ class StoredRun:
         return self.entry_ratings().with_decisions(chain.contest_ids, chain.digests)
 
     @property
+    def rounds_folder(self) -> str:
+        """Folder of the segments, inside the lake."""
+        return self._rounds
+
+    @property
     def entry_folder(self) -> str:
         """Folder of the ratings at entry, inside the lake."""
         return layout.entry_folder(self.name, self._epoch)

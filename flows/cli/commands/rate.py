@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..terminal.apart import REMEDY, say_apart, strict_option
+from ..terminal.chance_options import chance_options
 from ..terminal.options import (
     SWITCH_SECONDS,
     EngineChoice,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     "again, or only with the same bits; stored in the run.  [default: as stored, else the same bits]",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the rounds that would be rated, and why; write nothing.")
+@chance_options
 @stored_titles_option
 @level_option
 @stored_places_option
@@ -79,6 +81,7 @@ def rate(
     dry_run: bool,
     steal: bool,
     lake: LakeAddress,
+    chances: dict[str, Any],
     **stored: Any,
 ) -> None:
     """Bring a run up to date: keep the rounds that are still valid, rate and commit the others."""
@@ -90,6 +93,7 @@ def rate(
     keep_freed_memory()  # before pyarrow is imported
     without_pandas()
 
+    from ...chances.settings import ChanceOptions
     from ...engines.factory import open_engine
     from ...engines.protocols import DistributedEngine
     from ...rating.multi_run import rate_many
@@ -99,7 +103,8 @@ def rate(
     skip = None if keep_uninformative is None else not keep_uninformative
     with usage():
         opened = lake.open()
-        configs = resolve_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace, preset)
+        learns, names = ChanceOptions(**chances), [run] if run else []
+        configs = resolve_runs(opened, dataset, names, systems, settings, skip, replace, preset, learns)
         configs = [dataclasses.replace(config, **stored) for config in configs]  # exclude, include, titles, level, ...
         opened_engine = open_engine(*engine)
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.rating_kernels import Outcome, Rounds
+from ranklake.storage.datasets.tables.games import Games
 
 _UNRATED = Outcome.empty(0)
 
@@ -24,6 +25,7 @@ class RatedBatch:
     ``entry``: new ratings at entry, of the one contest of the batch; see ``schemas.ENTRY``. None if there are none.
     ``games`` (int64[k] or None): number of games of each informative contest, which are so many ``rounds``; None: each
     contest is one round.
+    ``facts``: of the games, as the data set has them; None: each contest is one round.
     """
 
     start: int
@@ -33,6 +35,7 @@ class RatedBatch:
     rounds: Rounds
     entry: pa.Table | None = None
     games: npt.NDArray[np.int64] | None = None
+    facts: Games | None = None
     outcome: Outcome = _UNRATED
 
     @property
@@ -61,5 +64,6 @@ class RatedBatch:
             reasons=self.reasons[start:stop],
             rounds=self.rounds.part(first, last),
             games=None if self.games is None else self.games[a:b],
+            facts=None if self.facts is None else self.facts.part(*self.rounds.offsets[[first, last]]),
             outcome=self.outcome.part(*self.rounds.offsets[[first, last]]),
         )

@@ -1,0 +1,148 @@
+"""What a run has learnt of draws and advantages, for all who predict by it: stored with the run, or fitted now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ranklake.rating_kernels.chances.fit import Learnt
+from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
+from ranklake.storage import DamagedError, FormatError, Run
+from ranklake.storage.datasets.tables.kept import NO_VALUE
+from ranklake.storage.lake.access.lake import Lake
+from ranklake.storage.runs.chances import StoredChances, StoredFit, StoredLearnt, read_chances, write_chances
+
+from ..common.text import count
+from ..results.rated_rounds import RatedRounds
+from .played import GamesSoFar
+from .prequential import RoundFit, fit_games, nothing_learnt
+from .settings import ChanceSettings
+from .stored import read_games, system_of
+
+
+class GameChances(NamedTuple):
+    """Draws and advantage in force in each of some games, as the run knew them before their rounds."""
+
+    nu: Floats
+    advantage: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class RunChances:
+    """What a run has learnt, fit by fit.
+
+    ``settings``: what it learns, and from which games.
+    ``fits``: in the order of their rounds.
+    ``note``: how it comes that the fit was made now, in words; empty if it is stored with the run.
+    """
+
+    settings: ChanceSettings
+    fits: tuple[RoundFit, ...]
+    note: str = ""
+
+    @property
+    def last(self) -> RoundFit:
+        """What the run knows after its last round."""
+        return self.fits[-1] if self.fits else nothing_learnt(self.settings)
+
+    def before(self, round_index: int) -> RoundFit:
+        """What the run knew before a round."""
+        earlier = [known for known in self.fits if known.round_index <= round_index]
+        return earlier[-1] if earlier else nothing_learnt(self.settings)
+
+    def of_games(self, rounds: Longs, values: Sequence[str] = (), codes: Ints | None = None) -> GameChances:
+        """Draws and advantage of the first player in each of some games, before it.
+
+        ``rounds`` (int64[m]): the round of each game.
+        ``values``, ``codes``: values of the column of the settings, and that of each game, as
+        :meth:`ranklake.storage.datasets.tables.kept.Kept.values` has them.
+        """
+        fits = [nothing_learnt(self.settings), *self.fits]
+        place = np.searchsorted([known.round_index for known in self.fits], rounds, side="right")
+        value = np.full(len(rounds), NO_VALUE, np.int32) if codes is None else codes
+        table = [[known.of(one) for one in (*values, None)] for known in fits]  # NO_VALUE is the last column
+        nu, advantage = (
+            np.array([[getattr(one, name) for one in row] for row in table]) for name in GameChances._fields
+        )
+        return GameChances(nu[place, value], advantage[place, value])
+
+
+def learnt_chances(rounds: RatedRounds) -> RunChances | None:
+    """What a run has learnt, for every answer about its games; None if it has contests of three entrants or more.
+
+    Fits all games once, with a note that says so, if the run has no record of all its rounds.
+
+    Raises LakeError: the data set has other games than the run.
+    """
+    run, settings = rounds.run, ChanceSettings.of(rounds.run.config)
+    counts, larger = games_of(rounds)
+    if larger is not None:
+        return None
+    if not settings.learns:
+        return RunChances(settings, ())
+    why = "was rated before chances were stored"
+    try:
+        stored = read_chances(run)
+    except (DamagedError, FormatError):
+        stored, why = None, "has a damaged record of its chances"
+    if stored is not None:
+        if is_current(stored, settings, rounds):
+            return RunChances(settings, tuple(map(to_fit, stored.fits)))
+        why = "has a record of chances of other rounds"
+    system, params = system_of(rounds)
+    stop = rounds.chain.stop_round
+    games = GamesSoFar(system, params, settings, int(counts.sum()))
+    for part in read_games(rounds, system, params, 0, stop):
+        games.add(part)
+    found = fit_games(games, settings, stop, int(counts.sum()), rounds.chain.last_digest, None)
+    note = f"run {run.name} {why}: draws and advantages were fitted now, to {count(found.games, 'game')}; "
+    return RunChances(settings, (found,), f"{note}`ranklake rate --run {run.name}` stores them")
+
+
+def games_of(rounds: RatedRounds) -> tuple[Longs, str | None]:
+    """The games of each round of a run, and the first contest of three entrants or more."""
+    sizes = np.concatenate([np.zeros(0, np.int64), *(segment.rows for segment in rounds.chain.segments)]).astype(
+        np.int64
+    )
+    if rounds.of_games:
+        return sizes // 2, None
+    contests = rounds.contests_table.column("n_players").fill_null(0).to_numpy()
+    entrants = np.where(sizes > 0, contests, 0)
+    larger = np.flatnonzero(entrants > 2)
+    return (entrants == 2).astype(np.int64), rounds.chain.contest_ids[larger[0]] if len(larger) else None
+
+
+def is_current(stored: StoredChances, settings: ChanceSettings, rounds: RatedRounds) -> bool:
+    """Whether a record is of all rounds and of these settings."""
+    same = stored.rounds == rounds.chain.stop_round and stored.digest == rounds.chain.last_digest
+    return same and stored.settings == settings.facts()
+
+
+def to_fit(stored: StoredFit) -> RoundFit:
+    """A fit as stored."""
+    values = {value: _learnt(one) for value, one in stored.values.items()}
+    return RoundFit(stored.round, stored.games, stored.digest, _learnt(stored.overall), values)
+
+
+def store_chances(
+    run: Run, lake: Lake, settings: ChanceSettings, rounds: int, digest: str, fits: Sequence[RoundFit]
+) -> None:
+    """Replace the record of a run; ``lake`` is that of its lease."""
+    stored = [
+        StoredFit(
+            one.round_index, one.games, one.digest, _stored(one.overall), {v: _stored(x) for v, x in one.values.items()}
+        )
+        for one in fits
+    ]  # fmt: skip
+    write_chances(run, lake, StoredChances(settings.facts(), rounds, digest, stored))
+
+
+def _stored(one: Learnt) -> StoredLearnt:
+    return StoredLearnt(one.games, one.nu, one.ln_nu_error, one.advantage, one.advantage_error)
+
+
+def _learnt(one: StoredLearnt) -> Learnt:
+    return Learnt(one.nu, one.advantage, one.ln_nu_error, one.advantage_error, one.games)
