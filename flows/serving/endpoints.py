@@ -12,6 +12,7 @@ from ranklake.storage import MissingError
 from ..answers.handles import NoPlayerError
 from ..answers.leaderboard import ORDERS, Group, Page
 from ..answers.run import PublishedRun
+from ..common.times import spelled
 from ..results.places import RULES, PlaceOptions
 from ..results.ranks import PROVISIONAL
 from .messages.parameters import Parameter
@@ -144,11 +145,13 @@ def _player(run: PublishedRun, values: Values) -> Any:
 
 
 def _between(run: PublishedRun, values: Values) -> Any:
-    handle = _current(run, values["handle"])
+    handle, since, until = _current(run, values["handle"]), values["since"], values["until"]
+    if since >= until:
+        raise Problem.of_parameter("until", spelled(until), f"must be later than since, which is {spelled(since)}")
     try:
-        return run.between(handle, values["since"], values["until"])
+        return run.between(handle, since, until)
     except ValueError as error:
-        raise Problem(400, str(error)) from error
+        raise Problem(400, f"since: {error}", parameter="since", value=spelled(since), rule=str(error)) from error
     except MissingError as error:
         raise Problem(404, str(error)) from error
 
