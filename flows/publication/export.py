@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -25,6 +25,7 @@ from ranklake.storage.lake.schemas import PUBLISHED
 from ..common.finite import finite_rows
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import json_visible, spreadsheet, visible
+from ..results.ranks import chosen
 from ..results.titles import TitlesChoice
 from .content import Content
 
@@ -40,14 +41,23 @@ def export_rows(
     deviations: float | None = None,
     titles: TitlesChoice = None,
     on_progress: ProgressCallback = not_shown,
+    places: Mapping[str, Any] | None = None,
+    provisional: str = "hide",
+    on_hidden: Callable[[int], None] = lambda n: None,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a published table of a run: ratings in order of rounds, the leaderboard best first.
 
+    ``places``: as for :class:`ranklake.flows.publication.content.Content`.
+    ``provisional``: which rows of a leaderboard, one of :data:`ranklake.flows.results.ranks.PROVISIONAL`; ``on_hidden``
+    is called with the number of provisional players that are left out.
     Raises LakeError: the run does not exist or has no ratings.
     """
-    content = Content(lake, run, deviations, titles, on_progress, [what])
+    content = Content(lake, run, deviations, titles, on_progress, [what], places)
     if what == "leaderboard":
-        return _chunks(content.leaderboard().to_batches())
+        board = content.leaderboard()
+        shown = chosen(board, provisional)
+        on_hidden(board.num_rows - shown.num_rows if provisional == "hide" else 0)
+        return _chunks(shown.to_batches())
     return _chunks(content.ratings(0))
 
 

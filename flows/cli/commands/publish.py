@@ -22,6 +22,7 @@ from ..terminal.options import (
     lake_option,
     make_form,
     places_options,
+    provisional_option,
     run_option,
     safe_option,
     shown_places,
@@ -30,7 +31,7 @@ from ..terminal.options import (
     titles_option,
     usage,
 )
-from ..terminal.output import print_freshness, print_line, progress
+from ..terminal.output import print_freshness, print_hidden, print_line, progress
 from ..terminal.process import without_pandas
 
 if TYPE_CHECKING:
@@ -149,13 +150,18 @@ _SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson":
               help="By default from the extension of FILE, else csv.")  # fmt: skip
 @click.option("-o", "--output", default="-", show_default=True, metavar="FILE",
               help="File to write; - is the standard output.")  # fmt: skip
+@places_options
+@provisional_option
 @safe_option
 @chosen_run(wide=False)
-def export(chosen: ChosenRun, what: str, form: str | None, output: str, safe: bool) -> None:
+def export(
+    chosen: ChosenRun, what: str, form: str | None, output: str, places: dict[str, Any], provisional: str, safe: bool
+) -> None:
     """Export the ratings or the leaderboard of a run as one file, in full precision.
 
     The columns are those of the published tables. FILE is replaced when the export is complete.
     """
+    from ...answers.rated_run import RatedRun
     from ...publication.export import atomic_file, export_rows, write_export
 
     suffix = Path(output).suffix.lower()
@@ -165,6 +171,8 @@ def export(chosen: ChosenRun, what: str, form: str | None, output: str, safe: bo
             raise ValueError(
                 f"--output {output}: the extension must be one of {known}; or give the --format of the file"
             )
+        if what != "leaderboard" and (places or provisional != "hide"):
+            raise ValueError(f"places and provisional players are in --what leaderboard, got --what {what}")
         form = form or _SUFFIXES.get(suffix, "csv")
         make_form(form, safe)
         if output == "-" and form == "parquet" and sys.stdout.isatty():
@@ -174,15 +182,21 @@ def export(chosen: ChosenRun, what: str, form: str | None, output: str, safe: bo
         if output != "-" and not Path(output).absolute().parent.is_dir():
             raise ValueError(f"--output {output}: there is no folder {Path(output).parent}")
     opened, on_terminal = chosen.lake.open(), output == "-" and sys.stdout.isatty()
+    shown_places(RatedRun(opened, chosen.run), places)  # refuses what the system has not
+    hidden: list[int] = []
     with nullcontext(not_shown) if on_terminal else progress("exporting", "participations") as update:
-        rows = export_rows(opened, chosen.run, what, chosen.deviations, chosen.titles, update)
+        rows = export_rows(
+            opened, chosen.run, what, chosen.deviations, chosen.titles, update, places, provisional, hidden.append
+        )
         if output == "-":
             try:
                 write_export(rows, what, form, sys.stdout.buffer, safe)
                 sys.stdout.buffer.flush()
             except BrokenPipeError:  # the reader has closed the pipe
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print_hidden(sum(hidden), err=True)
             return
         with atomic_file(Path(output)) as file:
             n = write_export(rows, what, form, file, safe)
     print_line(f"wrote {output}: {count(n, 'row')}, {Path(output).stat().st_size / 1e6:,.1f} MB")
+    print_hidden(sum(hidden))

@@ -25,7 +25,16 @@ from ..terminal.options import (
     usage,
     wide_option,
 )
-from ..terminal.output import Form, print_freshness, print_line, print_table, progress, write_json, write_rows
+from ..terminal.output import (
+    Form,
+    print_freshness,
+    print_hidden,
+    print_line,
+    print_table,
+    progress,
+    write_json,
+    write_rows,
+)
 from ..terminal.process import without_pandas
 
 
@@ -124,8 +133,7 @@ def leaderboard(
         print_table(made, _without_rows(chosen.run, kind, active, conditions, attribute))
     else:
         write_rows(shown, form)
-    if n_hidden:
-        print_line(f"({count(n_hidden, 'provisional player')} not shown)", err=form.name != "table")
+    print_hidden(n_hidden, err=form.name != "table")
 
 
 def _without_rows(run: str, kind: str, active: int | None, conditions: tuple[str, ...], attribute: str | None) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import click
 
 from ...common.progress import Pace, ProgressLog
-from ...common.text import json_visible, message, visible
+from ...common.text import count, json_visible, message, visible
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -133,6 +133,12 @@ def print_table(table: Any, empty: str = "") -> None:
 def print_line(line: str, err: bool = False) -> None:
     """Print one line on stdout or stderr, with control characters escaped and of limited length."""
     click.echo(message(line), err=err)
+
+
+def print_hidden(n: int, err: bool = False) -> None:
+    """Print how many provisional players are left out, if any are."""
+    if n:
+        print_line(f"({count(n, 'provisional player')} not shown)", err)
 
 
 class Form(NamedTuple):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from helpers.commands import Command
@@ -64,6 +65,25 @@ def from_csv(text: str, what: str) -> pa.Table:
 
 def nulled(table: pa.Table) -> list[dict[str, object]]:
     return [{key: None if value == "" else value for key, value in row.items()} for row in table.to_pylist()]
+
+
+def test_export__leaves_out_and_counts_provisional_players(invoke: Command, lake: Lake, tmp_path: Path) -> None:
+    at = ("export", "--run", "run", "--what", "leaderboard", "--min-rounds", 3, "--lake", lake.url)
+    board = Content(lake, "run", places={"min_rounds": 3}).leaderboard()
+    few = board.filter(board.column("provisional"))
+    assert 0 < few.num_rows < board.num_rows
+    said = f"({few.num_rows} provisional players not shown)\n"
+    written = invoke(*at, "-o", tmp_path / "board.parquet")
+    assert written.out.endswith(said)
+    assert same_tables(pq.read_table(tmp_path / "board.parquet"), board.filter(pc.invert(board.column("provisional"))))
+    for choice, rows in (("show", board), ("only", few)):
+        answer = invoke(*at, "--provisional", choice, "-o", tmp_path / f"{choice}.parquet")
+        assert "not shown" not in answer.out
+        assert same_tables(pq.read_table(tmp_path / f"{choice}.parquet"), rows)
+    of_run = ("export", "--run", "run", "--what", "ratings", "--min-rounds", 3, "--lake", lake.url)
+    assert invoke.refuses(*of_run, code=2).startswith("places and provisional players are in --what leaderboard")
+    elo = ("export", "--run", "elo", "--what", "leaderboard", "--interval", 0.9, "--lake", lake.url)
+    assert invoke.refuses(*elo, code=2).startswith("--interval needs the uncertainty of skills, which elo has not")
 
 
 @pytest.mark.parametrize("what", ["ratings", "leaderboard"])
