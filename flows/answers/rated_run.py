@@ -113,7 +113,8 @@ class RatedRun:
         Raises ``LakeError`` if there is no such run, it has no rounds yet, none of its rated rounds had ended by then,
         or nobody has such an attribute or value.
         """
-        everybody, places = self._everybody(at, on_progress), places or self.places
+        everybody, ranked_by = self._everybody(at, on_progress)
+        places = places or self.places
         board = with_large(everybody, places.min_rounds)
         board = board if component is None else board.filter(pa.array(in_component(everybody, component)))
         board = board if active is None else active_players(board, active, at)
@@ -124,24 +125,27 @@ class RatedRun:
             keep &= has_value(values, value)
         chosen = pa.array(keep)
         board = board.filter(chosen) if among_each_other else board
-        board = ranked(board, places, self.system.uncertainty, groups_in(board))
+        group, others = groups_in(board), active is not None or component is not None or among_each_other
+        if places != ranked_by or others or group is not None:
+            board = ranked(board, places, self.system.uncertainty, group)
         return board if among_each_other else board.filter(chosen)
 
     def groups(self, attribute: str, board: pa.Table) -> pa.Table:
         """The groups of the players of a leaderboard by an attribute, best first."""
         return group_table(board, board_values(self.dataset, attribute, board))
 
-    def _everybody(self, at: int | None, on_progress: ProgressCallback) -> pa.Table:
+    def _everybody(self, at: int | None, on_progress: ProgressCallback) -> tuple[pa.Table, PlaceOptions]:
+        """The leaderboard, and the options by which it is ranked."""
         if at is None:
             with suppress(LakeError):
                 if (rows := self._index()) is not None:
-                    return leaderboard(rows)
+                    return leaderboard(rows), rows.places
         rounds = self._rounds(on_progress)
         board = leaderboard(rounds, at)
         if at is not None and not board.num_rows:
             first = first_end(rounds, "its first contest", "its contests")
             raise LakeError(f"run {self.name} has no rated rounds until {spelled(at)}; {first}")
-        return board
+        return board, rounds.places
 
     def player(self, handle: str, smoothed: bool = False) -> PlayerHistory:
         """All rated rounds of one player in order, with the contests; old names lead to the current one.
