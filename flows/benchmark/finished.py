@@ -23,7 +23,7 @@ from .candidates import Candidate
 from .cells import Cell
 from .histories import BenchmarkHistory
 
-_FORMAT = 2  # increased by a change of what cells hold or of how they are measured
+_FORMAT = 3  # increased by a change of what cells hold or of how they are measured
 _FOLDER = "cells"
 
 

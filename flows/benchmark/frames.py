@@ -65,8 +65,9 @@ def benchmark(
         Share of each history at the start that is rated and not scored.
     metric, filter
         The metric and the group that order the systems: ``pair_inversion``, ``pair_inversion_equal_half``,
-        ``rank_deviation``, ``rank_information``, ``rank_likelihood``, ``own_cross_entropy``, ``brier`` or
-        ``calibration_error``, of ``everyone`` or ``experienced``.
+        ``rank_deviation``, ``rank_information``, ``rank_likelihood``, ``own_cross_entropy``, ``brier``,
+        ``calibration_error``, or of games ``log_loss3``, ``brier3`` or ``ranked_probability``, of ``everyone`` or
+        ``experienced``.
     output
         Folder for ``report.html``, ``report.json`` and the finished results, after which the same call continues; by
         default nothing is written.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ranklake.rating_kernels import Rounds
 from ranklake.rating_kernels.core.standings import Longs
@@ -45,6 +46,7 @@ class BenchmarkHistory:
     ``rounds``: contests, or games of one-to-one games.
     ``periods`` (int64[p + 1] or None): of games, the first game of each period and the number of games.
     ``digest``: of all numbers of the rounds.
+    ``swapped`` (bool[r] or bool[0]): games whose winner is the second player; empty if none is.
     ``left_out``: what is wrong with each contest or kind of game that was left out.
     """
 
@@ -54,17 +56,24 @@ class BenchmarkHistory:
     periods: Longs | None
     digest: str
     left_out: Sequence[str] = ()
+    swapped: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
 
     @classmethod
     def of(
-        cls, name: str, rounds: Rounds, periods: Longs | None = None, left_out: Sequence[str] = ()
+        cls,
+        name: str,
+        rounds: Rounds,
+        periods: Longs | None = None,
+        left_out: Sequence[str] = (),
+        swapped: npt.NDArray[np.bool_] | None = None,
     ) -> BenchmarkHistory:
         """A history of all rounds that have rated participants."""
         whole = TrialRounds.of(rounds, _ALL_ROUNDS)
         digest = blake2b(digest_size=16)
-        for column in (*whole.rounds.arrays, *(() if periods is None else (periods,))):
+        won = np.empty(0, bool) if swapped is None or not swapped.any() else swapped
+        for column in (*whole.rounds.arrays, *(() if periods is None else (periods,)), *([won] if len(won) else [])):
             digest.update(f"{column.dtype} {len(column)} ".encode() + column.tobytes())
-        return cls(name, whole.rounds, whole.n_players, periods, digest.hexdigest(), left_out)
+        return cls(name, whole.rounds, whole.n_players, periods, digest.hexdigest(), left_out, won)
 
     @property
     def n_results(self) -> int:
@@ -191,7 +200,12 @@ def _of_dataset(name: str, dataset: Dataset, left_out: Sequence[str] = ()) -> Be
     if dataset.kind != GAMES_KIND:
         return BenchmarkHistory.of(name, whole.rounds, left_out=left_out)
     games = dataset.contests.column("n_players").to_numpy() // 2
-    return BenchmarkHistory.of(name, whole.rounds, np.concatenate(([0], np.cumsum(games))), left_out)
+    periods, swapped = np.concatenate(([0], np.cumsum(games))), [np.empty(0, bool)]
+    for part in dataset.standings():
+        if part.games is not None:
+            given = part.games.swapped
+            swapped.append(given if len(given) else np.zeros(len(part.games.weight), bool))
+    return BenchmarkHistory.of(name, whole.rounds, periods, left_out, np.concatenate(swapped))
 
 
 def simultaneous(rounds: Rounds, periods: Longs) -> Rounds:

@@ -19,14 +19,21 @@ from ranklake.rating_kernels.metrics.calibration import BINS, PairSums, calibrat
 from ranklake.rating_kernels.metrics.metrics import FILTERS as ALL_FILTERS
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, LAW_METRICS
 
+from ..chances.played import RoundGames
+from ..chances.record import chances_of_games
+from ..chances.stored import games_of_entrants
 from ..entrants.entrants import Entrants
 from ..entrants.scores import Mask, RoundScores
+from ..evaluation.game_chances import score_chances
+from ..evaluation.games import LEAST_BEFORE
+from ..evaluation.three_way import SUMS
 from .histories import BenchmarkHistory
 
 FILTERS = ("everyone", "experienced")
 _SCORES = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation")
 _CHANCES = ("own_cross_entropy", "brier")
-METRICS = (*_SCORES, *LAW_METRICS, *_CHANCES, "calibration_error")
+RESULTS = ("log_loss3", "brier3", "ranked_probability")  # of the chances of a win, a draw and a loss
+METRICS = (*_SCORES, *LAW_METRICS, *_CHANCES, "calibration_error", *RESULTS)
 HEADINGS = {
     "pair_inversion": ("pair inversion, %", 2),
     "pair_inversion_equal_half": ("pair inversion with equal ratings as half, %", 2),
@@ -36,13 +43,16 @@ HEADINGS = {
     "own_cross_entropy": ("cross-entropy, bits", 4),
     "brier": ("Brier score", 4),
     "calibration_error": ("calibration error, %", 2),
+    "log_loss3": ("log loss of three results, bits", 4),
+    "brier3": ("Brier score of three results", 4),
+    "ranked_probability": ("ranked probability score", 4),
 }
 """Names of the metrics for people, and their digits."""
 
 # Columns of sums: a weight, and the sums of the measures that have it; then 10 bins of 4 sums
 _WEIGHTED = {
     "weight": _SCORES, "information_weight": ("rank_information",), "likelihood_weight": ("rank_likelihood",),
-    "pair_weight": _CHANCES,
+    "pair_weight": _CHANCES, "result_weight": RESULTS,
 }  # fmt: skip
 COLUMNS = tuple(name for weight, names in _WEIGHTED.items() for name in (weight, *names))
 _BIN_SUMS = 4
@@ -78,19 +88,45 @@ def sums_of(
     entrants = Entrants.of_outcome(system, params, rounds, outcome)
     filters = [ALL_FILTERS[name] for name in FILTERS]
     scores = entrants.scores(filters, probabilities=False, results=history.periods)
+    results = _of_results(system, params, history, rounds, entrants, kept)
     found = {}
     for name, one in scores.items():
         pairs = one.pairs
         assert pairs is not None, "the chances of a system"
         columns = np.zeros((n, len(COLUMNS) + pairs.bins[0].size))
-        columns[kept if history.periods is None else slice(None)] = _columns(one, pairs)
+        rows = kept if history.periods is None else slice(None)
+        columns[rows] = _columns(one, pairs, results[rows, list(LEAST_BEFORE).index(name)])
         found[name] = np.add.reduceat(columns[first:], starts, axis=0) if units else columns[:0]
     return found
 
 
-def _columns(scores: RoundScores, pairs: PairSums) -> Floats:
-    """The columns of each round."""
-    known = {name: scores.known(name) for names in _WEIGHTED.values() for name in names}
+def _of_results(
+    system: System, params: Any, history: BenchmarkHistory, rounds: Rounds, entrants: Entrants, kept: Mask
+) -> Floats:
+    """Sums of :data:`RESULTS` over the games of each unit, by what the units before taught; 0 for larger rounds.
+
+    Returns float64[units, filters, 1 + metrics]: games and sums.
+    """
+    found, conditions = np.zeros((history.n_results, len(LEAST_BEFORE), 1 + len(RESULTS))), rounds.conditions
+    if history.periods is not None:
+        sides = entrants.mu, entrants.sigma, entrants.n_before, entrants.lo
+        counts, score = np.diff(history.periods), rounds.score
+        games = RoundGames(0, counts, *sides, conditions, score, history.swapped, None)
+    elif (np.diff(entrants.offsets) <= 2).all():
+        games = games_of_entrants(entrants, 0, conditions, kept)
+    else:
+        return found
+    sums = score_chances(system, params, chances_of_games(system, params, games), games).sums
+    chosen = [SUMS.index(name) for name in ("games", *RESULTS)]
+    found[:] = sums[:, :, chosen]
+    return found
+
+
+def _columns(scores: RoundScores, pairs: PairSums, results: Floats) -> Floats:
+    """The columns of each round; ``results``: games and sums of :data:`RESULTS`."""
+    known = {name: scores.known(name) for names in _WEIGHTED.values() if names != RESULTS for name in names}
+    games = results[:, 0].astype(np.int64)
+    known |= {name: (total, games) for name, total in zip(RESULTS, results[:, 1:].T, strict=True)}
     sums = {name: total for name, (total, _) in known.items()}
     weights = {weight: known[names[0]][1] for weight, names in _WEIGHTED.items()}
     columns = [(weights | sums)[name] for name in COLUMNS]

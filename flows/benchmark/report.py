@@ -32,15 +32,22 @@ _ABOUT = (
     "contest before, “experienced” ones have five. Pair inversion is the share of pairs predicted correctly; equal "
     "ratings count as correct. Rank deviation is the distance of predicted and actual places, as a share of all. "
     "Cross-entropy scores the system's own chances of pairs, in bits: a coin has 1. The calibration error is the mean "
-    "distance between these chances and the share of favourites that won. Drift is the change of the mean "
-    "rating of active players, in points a year; “rate” warns of more than 10. Seconds are those of rating the history "
-    "once, with all kernels compiled."
+    "distance between these chances and the share of favourites that won. The log loss of games scores the chances of "
+    "a win, a draw and a loss, in bits; how common draws are is learnt from the games before. Drift is the change of "
+    "the mean rating of active players, in points a year; “rate” warns of more than 10. Seconds are those of rating "
+    "the history once, with all kernels compiled."
 )
 _INTERVALS = (
     "* marks the best value. Differences are to the best system, with 95 % intervals of a paired bootstrap over "
     "rounds, in which the difficulty of a round cancels. An interval that includes 0 shows no difference. The "
     "intervals do not account for the choice of the best among many systems."
 )
+
+
+def shown_metrics(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The metrics of all tables of a history, given its rows; of games the scores of their three results, too."""
+    of_games = any(row.get("scores", {}).get("everyone", {}).get("log_loss3") is not None for row in rows)
+    return (*SHOWN, "log_loss3") if of_games else SHOWN
 
 
 def check_report() -> None:
@@ -127,11 +134,12 @@ def _history_parts(history: Mapping[str, Any], document: Mapping[str, Any]) -> I
     )
     if rated := [row for row in rows if row["status"] == "rated"]:
         other = next(one for one in FILTERS if one != filter)
-        order, chances = (_scored(rated, metrics, filter, other) for metrics in (SHOWN[:2], SHOWN[2:]))
+        shown = shown_metrics(rated)
+        order, chances = (_scored(rated, metrics, filter, other) for metrics in (shown[:2], shown[2:]))
         chances["drift, points a year"] = [shown_drift(row["drift"]) or None for row in rated]
         chances["seconds"] = [row["seconds"] for row in rated]
-        digits = {head: HEADINGS[metric][1] for metric in SHOWN for head in _heads(metric, filter, other)}
-        aligned = ["drift, points a year", *(_heads(metric, filter, other)[1] for metric in SHOWN)]
+        digits = {head: HEADINGS[metric][1] for metric in shown for head in _heads(metric, filter, other)}
+        aligned = ["drift, points a year", *(_heads(metric, filter, other)[1] for metric in shown)]
         captions = {"order": "The order of players", "chances": "Chances of pairs, level and seconds"}
         for (part, caption), columns in zip(captions.items(), (order, chances), strict=True):
             yield Table(f"{slugged}-{part}", caption, columns, digits | {"seconds": 3}, aligned=aligned)

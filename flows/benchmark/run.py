@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels.warm import SCORES
+from ranklake.rating_kernels.warm import CHANCES, SCORES
 from ranklake.storage import LakeError
 
 from ..common.finite import finite_json
@@ -145,7 +145,7 @@ def _compile(candidates: Sequence[Candidate], history: BenchmarkHistory, on_comp
     """Compile the missing kernels of our systems; those of others are compiled where they are called."""
     sizes = np.diff(history.rounds.offsets)
     names = dict.fromkeys(str(one.source) for one in candidates if not one.own)
-    compile_parts([*(part for name in names for part in parts_for(name, sizes)), SCORES], on_compile)
+    compile_parts([*(part for name in names for part in parts_for(name, sizes)), SCORES, CHANCES], on_compile)
 
 
 def _history_document(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ranklake.rating_kernels.chances.fit import Learnt
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
+from ranklake.rating_kernels.core.system import System
 from ranklake.storage import DamagedError, FormatError, Run
 from ranklake.storage.datasets.tables.kept import NO_VALUE
 from ranklake.storage.lake.access.lake import Lake
@@ -17,8 +19,8 @@ from ranklake.storage.runs.chances import StoredChances, StoredFit, StoredLearnt
 
 from ..common.text import count
 from ..results.rated_rounds import RatedRounds
-from .played import GamesSoFar
-from .prequential import RoundFit, fit_games, nothing_learnt
+from .played import GamesSoFar, RoundGames
+from .prequential import Prequential, RoundFit, fit_games, nothing_learnt
 from .settings import ChanceSettings
 from .stored import read_games, system_of
 
@@ -77,29 +79,70 @@ def learnt_chances(rounds: RatedRounds) -> RunChances | None:
 
     Raises LakeError: the data set has other games than the run.
     """
-    run, settings = rounds.run, ChanceSettings.of(rounds.run.config)
-    counts, larger = games_of(rounds)
-    if larger is not None:
-        return None
-    if not settings.learns:
-        return RunChances(settings, ())
-    why = "was rated before chances were stored"
-    try:
-        stored = read_chances(run)
-    except (DamagedError, FormatError):
-        stored, why = None, "has a damaged record of its chances"
-    if stored is not None:
-        if is_current(stored, settings, rounds):
-            return RunChances(settings, tuple(map(to_fit, stored.fits)))
-        why = "has a record of chances of other rounds"
-    system, params = system_of(rounds)
-    stop = rounds.chain.stop_round
-    games = GamesSoFar(system, params, settings, int(counts.sum()))
+    known = _recorded(rounds)
+    if not isinstance(known, str):
+        return known
+    settings, counts, system, params = _to_fit(rounds)
+    stop, games = rounds.chain.stop_round, GamesSoFar(system, params, settings, int(counts.sum()))
     for part in read_games(rounds, system, params, 0, stop):
         games.add(part)
     found = fit_games(games, settings, stop, int(counts.sum()), rounds.chain.last_digest, None)
-    note = f"run {run.name} {why}: draws and advantages were fitted now, to {count(found.games, 'game')}; "
-    return RunChances(settings, (found,), f"{note}`ranklake rate --run {run.name}` stores them")
+    return RunChances(settings, (found,), _fitted_now(rounds, known, found.games))
+
+
+def chances_before_rounds(rounds: RatedRounds) -> RunChances | None:
+    """What a run had learnt before each of its rounds, for scores; None as for :func:`learnt_chances`.
+
+    Makes all fits now, on the schedule of `rate`, with a note that says so, if the run has no record of all its rounds.
+
+    Raises LakeError: the data set has other games than the run.
+    """
+    known = _recorded(rounds)
+    if not isinstance(known, str):
+        return known
+    settings, counts, system, params = _to_fit(rounds)
+    read = partial(read_games, rounds, system, params)
+    fits = Prequential(settings, system, params, counts, [""] * len(counts), (), read)
+    last = fits.at(len(counts))
+    return RunChances(settings, tuple(fits.fits), _fitted_now(rounds, known, last.games))
+
+
+def chances_of_games(system: System, params: Any, games: RoundGames) -> RunChances:
+    """What the games of rounds from the first on teach, fit by fit as a run learns it."""
+    settings, counts = ChanceSettings(), games.counts
+    fits = Prequential(settings, system, params, counts, [""] * len(counts), (), lambda start, stop: ())
+    fits.add(games)
+    fits.at(len(counts))
+    return RunChances(settings, tuple(fits.fits))
+
+
+def _recorded(rounds: RatedRounds) -> RunChances | str | None:
+    """What a run has learnt as it is stored; None without games; or why there is no record of all rounds."""
+    settings = ChanceSettings.of(rounds.run.config)
+    if games_of(rounds)[1] is not None:
+        return None
+    if not settings.learns:
+        return RunChances(settings, ())
+    try:
+        stored = read_chances(rounds.run)
+    except (DamagedError, FormatError):
+        return "has a damaged record of its chances"
+    if stored is None:
+        return "was rated before chances were stored"
+    if is_current(stored, settings, rounds):
+        return RunChances(settings, tuple(map(to_fit, stored.fits)))
+    return "has a record of chances of other rounds"
+
+
+def _to_fit(rounds: RatedRounds) -> tuple[ChanceSettings, Longs, System, Any]:
+    """From what a fit is made: settings, games of each round, and the system with its hyperparameters."""
+    return ChanceSettings.of(rounds.run.config), games_of(rounds)[0], *system_of(rounds)
+
+
+def _fitted_now(rounds: RatedRounds, why: str, games: int) -> str:
+    name = rounds.run.name
+    note = f"run {name} {why}: draws and advantages were fitted now, to {count(games, 'game')}; "
+    return f"{note}`ranklake rate --run {name}` stores them"
 
 
 def games_of(rounds: RatedRounds) -> tuple[Longs, str | None]:

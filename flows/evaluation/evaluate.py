@@ -16,18 +16,21 @@ from ranklake.rating_kernels.core.limits import POINTS, positive
 from ranklake.rating_kernels.core.system import check_value
 from ranklake.rating_kernels.metrics.metrics import SCALE
 from ranklake.rating_kernels.metrics.rank_errors import RankErrors, total
-from ranklake.rating_kernels.warm import SCORES
+from ranklake.rating_kernels.warm import CHANCES, SCORES
 from ranklake.storage import Lake, LakeError, Run
 
+from ..chances.record import chances_before_rounds
 from ..common.arguments import checked
 from ..common.finite import finite_json, finite_rows
 from ..common.text import count
 from ..compilation.compile import CompileCallback, announce, compile_parts
 from ..entrants.scores import EACH_ROUND, RoundScores
 from ..results.rated_rounds import RatedRounds
+from .game_chances import ThreeWayReport
 from .games import summary
 from .margins import slope_of
 from .pieces import PieceScorer, split
+from .three_way import ThreeWayScores
 
 SIZES = {"2-16": 2, "17-99": 17, "100-199": 100, "200-399": 200, "400-599": 400, "600-799": 600, "800+": 800}
 _PIECE_ROWS = 60_000  # rows of consecutive segments that are scored together
@@ -52,6 +55,7 @@ class Evaluation:
     :func:`.games.score_games`. None for a run over contests.
     ``margins`` (float64[r, 6] or None): sums over the games with points of each period; see
     :func:`.margins.score_margins`. None for a run over contests.
+    ``three_way``: scores of the three chances of games, or of contests of two entrants; None for a run over others.
     ``damage``: reason why later rounds in the lake are not valid rounds of the run; empty if all are.
     """
 
@@ -66,6 +70,7 @@ class Evaluation:
     errors: npt.NDArray[np.float64]
     games: npt.NDArray[np.float64] | None = None
     margins: npt.NDArray[np.float64] | None = None
+    three_way: ThreeWayReport | None = None
     damage: str = ""
 
     @property
@@ -135,6 +140,7 @@ class Evaluation:
                 "rank_errors": [row._asdict() for row in self.rank_errors()],
             }
             | ({} if self.games is None else {"games": summary(self.games)})
+            | ({} if self.three_way is None else {"three_way": self.three_way.to_json()})
             | ({} if (found := self.margin_and_surprise) is None else {"margin_and_surprise": found})
         )
         return document
@@ -187,9 +193,10 @@ def evaluate(
             f"`ranklake rate --dataset {dataset.name} --run {name}` brings the run up to date"
         )
     division = [division_of(name or "") for name in rounds.contests_table.column("name").to_pylist()]
-    scorer = PieceScorer(rounds, first_round, np.array(division, dtype=np.int64), scale)
+    compile_parts([SCORES, CHANCES], on_compile)
+    chances = chances_before_rounds(rounds)
+    scorer = PieceScorer(rounds, first_round, np.array(division, dtype=np.int64), scale, chances)
     pieces = list(split(chain, first_round, _PIECE_ROWS))
-    compile_parts([SCORES], on_compile)
     scored = []
     with ThreadPoolExecutor(workers, thread_name_prefix="ranklake-score") as pool:
         try:
@@ -198,6 +205,10 @@ def evaluate(
                 on_progress(pieces[done - 1].stop_round - first_round, chain.stop_round - first_round)
         finally:
             pool.shutdown(cancel_futures=True)
+    report = None
+    if chances is not None:
+        parts = [part.three_way for part in scored if part.three_way is not None]
+        report = ThreeWayReport(scorer.model_of_draws, chances.note, ThreeWayScores.joined(parts))
     ends = rounds.ends[first_round:]
     year = ends.astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + 1970
     return Evaluation(
@@ -212,6 +223,7 @@ def evaluate(
         np.concatenate([part.errors for part in scored]),
         np.concatenate([part.games for part in scored]) if rounds.of_games else None,
         np.concatenate([part.margins for part in scored]) if rounds.of_games else None,
+        report,
         chain.reason if chain.rest else "",
     )
 

@@ -12,15 +12,19 @@ import pandas as pd
 from ranklake.rating_kernels.core.limits import POINTS, SHARE, positive
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Conditions
-from ranklake.rating_kernels.core.system import check_value
+from ranklake.rating_kernels.core.system import System, check_value
 from ranklake.rating_kernels.metrics.metrics import SCALE
-from ranklake.rating_kernels.warm import SCORES
+from ranklake.rating_kernels.warm import CHANCES, SCORES
 
+from ..chances.record import chances_of_games
+from ..chances.stored import games_of_entrants
 from ..common.arguments import checked
 from ..common.configuration.settings import build_params, find_system
 from ..compilation.compile import compile_parts
 from ..entrants.entrants import Entrants
 from ..frames.kinds import to_pandas
+from .game_chances import score_chances
+from .three_way import ThreeWayScores
 
 _COLUMNS = ("round_index", "lo", "mu_prior", "n_before")
 
@@ -32,7 +36,7 @@ def evaluate_history(
     *,
     scale: float = SCALE,
     columns: Mapping[str, str] | None = None,
-    by: Literal["chance"] | None = None,
+    by: Literal["chance", "result"] | None = None,
     system: str | None = None,
     **hyperparameters: Any,
 ) -> pd.DataFrame:
@@ -51,7 +55,8 @@ def evaluate_history(
         What the history calls its columns ``team`` and ``share`` of a member, if teams took places: metrics then have
         one row a team. Without their names these columns are not read.
     by
-        ``"chance"`` for the reliability table: the pairs by the favourite's chance, which needs the system.
+        ``"chance"`` for the reliability table: the pairs by the favourite's chance. ``"result"``, if all rounds are of
+        two: games by the chances of a win, a draw and a loss. Both need the system.
     system, hyperparameters
         The system that rated the history, for rank information and the metrics of its own chances
         (``own_cross_entropy``, ``brier``, ``calibration_error``), which are NaN without it; ``sigma_prior`` is read
@@ -61,10 +66,13 @@ def evaluate_history(
     -------
     pd.DataFrame
         One row a filter (``everyone``, ``experienced``, ``top100``): ``weight``, the participations scored, and every
-        metric of ``ranklake evaluate``. A metric is NaN if no round is scored under the filter. With ``by="chance"``
-        one row a filter and bin of the favourite's chance, from ``least`` to ``most``: number of ``pairs``, their
-        ``weight`` in participations, the mean ``chance`` of the favourites, and the share of them that won, ``seen``;
-        a tie is half a win.
+        metric of ``ranklake evaluate``. A metric is NaN if no round is scored under the filter. If all rounds are of
+        two and the system is given, also the scores of the chances of a win, a draw and a loss, ``log_loss3, brier3,
+        ranked_probability, draws_predicted, draws_seen``, by what earlier rounds taught about draws.
+
+        With ``by="chance"`` one row a filter and bin of the favourite's chance, from ``least`` to ``most``: number of
+        ``pairs``, their ``weight`` in participations, the mean ``chance`` of the favourites, and the share of them that
+        won, ``seen``; a tie is half a win. With ``by="result"`` one row a filter, ``result`` and bin of its chance.
 
     Raises
     ------
@@ -78,10 +86,10 @@ def evaluate_history(
     check_value("scale", scale, positive(POINTS)["limits"])
     if system is None and hyperparameters:
         raise ValueError(f"{next(iter(hyperparameters))} is a hyperparameter of a system; give system too")
-    if by not in (None, "chance"):
-        raise ValueError(f'by must be "chance" or None, got {by!r}')
+    if by not in (None, "chance", "result"):
+        raise ValueError(f'by must be "chance", "result" or None, got {by!r}')
     if by is not None and system is None:
-        raise ValueError("by='chance' needs the system that rated the history; give system")
+        raise ValueError(f"by={by!r} needs the system that rated the history; give system")
     needed = _COLUMNS if system is None else (*_COLUMNS, "sigma_prior")
     if missing := [name for name in needed if name not in history.columns]:
         raise ValueError(f"history needs the columns {', '.join(needed)}; {missing[0]} is missing")
@@ -93,31 +101,76 @@ def evaluate_history(
     rows = history[round_index >= first_round]
     if rows.empty:
         raise ValueError(f"history has no round from round {first_round} on")
-    starts = np.flatnonzero(np.diff(rows["round_index"], prepend=-1))
-    offsets = np.append(starts, len(rows)).astype(np.int64)
-    mu = np.array(rows["mu_prior"], dtype=np.float64)
-    if not np.isfinite(mu).all():
+    if not np.isfinite(rows["mu_prior"].to_numpy(np.float64)).all():
         raise ValueError("history: mu_prior must be finite")
     if not (rows["lo"] >= 0).all():
         row = rows.index[~(rows["lo"] >= 0)][0]
         raise ValueError(f"history: lo must be a place from 0, got {rows['lo'][row]!r} in row {row!r}")
-    compile_parts([SCORES])
+    compile_parts([SCORES] if system is None else [SCORES, CHANCES])
+    if system is None:
+        scores = _entrants(None, None, rows, columns or {})[0].scores(scale=scale)
+        return pd.DataFrame({name: one.summary() for name, one in scores.items()}).T.rename_axis("filter")
+    found = find_system(system)
+    params = build_params(found, hyperparameters)
+    entrants, _ = _entrants(found, params, rows, columns or {})
+    results = _three_way(found, params, history, first_round, columns or {})
+    if by == "result":
+        if results is None:
+            raise ValueError("by='result' is for games, and contests of two: a round has more entrants")
+        return _by_result(results)
+    scores = entrants.scores(scale=scale)
+    if by == "chance":
+        tables = {name: pd.DataFrame(table) for name, one in scores.items() if (table := one.reliability())}
+        return pd.concat(tables, names=["filter"]).reset_index("filter").reset_index(drop=True)
+    means = {} if results is None else results.means()
+    summaries = {name: one.summary() | means.get(name, {}) for name, one in scores.items()}
+    return pd.DataFrame(summaries).T.rename_axis("filter")
+
+
+def _entrants(
+    system: System | None, params: Any, rows: pd.DataFrame, columns: Mapping[str, str]
+) -> tuple[Entrants, Conditions]:
+    """The entrants of a history's rows, and the conditions of its rounds."""
+    starts = np.flatnonzero(np.diff(rows["round_index"], prepend=-1))
+    offsets = np.append(starts, len(rows)).astype(np.int64)
     lo, n_before = (np.array(rows[name], dtype=np.int32) for name in ("lo", "n_before"))
-    found = params = None
     sigma, conditions = np.zeros(len(rows)), Conditions(np.ones(len(starts)), np.ones(len(starts)))
     if system is not None:
-        found = find_system(system)
-        params = build_params(found, hyperparameters)
         given = [name for name in Conditions._fields if name in rows]
         conditions = conditions._replace(**{name: np.array(rows[name], dtype=np.float64)[starts] for name in given})
         sigma = np.array(rows["sigma_prior"], dtype=np.float64)
-    teams = _teams(rows, starts, columns or {})
-    entrants = Entrants.of(found, params, offsets, lo, mu, sigma, n_before, np.zeros(len(rows)), conditions, teams)
-    scores = entrants.scores(scale=scale)
-    if by is not None:
-        tables = {name: pd.DataFrame(table) for name, one in scores.items() if (table := one.reliability())}
-        return pd.concat(tables, names=["filter"]).reset_index("filter").reset_index(drop=True)
-    return pd.DataFrame({name: one.summary() for name, one in scores.items()}).T.rename_axis("filter")
+    mu, teams = np.array(rows["mu_prior"], dtype=np.float64), _teams(rows, starts, columns)
+    of_round = offsets, lo, mu, sigma, n_before, np.zeros(len(rows)), conditions, teams
+    return Entrants.of(system, params, *of_round), conditions
+
+
+def _three_way(
+    system: System, params: Any, history: pd.DataFrame, first_round: int, columns: Mapping[str, str]
+) -> ThreeWayScores | None:
+    """The scores of three chances of rounds of two from the first on, by what all rounds before each taught.
+
+    None if a round has more entrants. The rows do not say who came first: no advantage is learnt.
+    """
+    if "team" not in columns and history["round_index"].value_counts().max() > 2:
+        return None
+    entrants, conditions = _entrants(system, params, history, columns)
+    if not np.isfinite(entrants.mu).all() or (np.diff(entrants.offsets) > 2).any():
+        return None
+    games = games_of_entrants(entrants, 0, conditions)
+    known = chances_of_games(system, params, games)
+    first = int(np.searchsorted(np.unique(history["round_index"]), first_round))
+    return score_chances(system, params, known, games.since(first))
+
+
+def _by_result(scores: ThreeWayScores) -> pd.DataFrame:
+    """The reliability table of each result."""
+    tables = {
+        (name, result): pd.DataFrame(table)
+        for name, row in scores.summary().items()
+        for result, table in row["reliability"].items()
+    }
+    found = pd.concat(tables, names=["filter", "result"]).reset_index(["filter", "result"]).reset_index(drop=True)
+    return found
 
 
 def _teams(rows: pd.DataFrame, starts: npt.NDArray[np.int64], columns: Mapping[str, str]) -> Ragged | None:

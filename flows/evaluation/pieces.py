@@ -8,19 +8,25 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from ranklake.rating_kernels.chances.three_way import NONE
 from ranklake.rating_kernels.core.standings import Conditions, Floats, Longs
 from ranklake.rating_kernels.metrics.metrics import Kept, keep, score
 from ranklake.rating_kernels.metrics.rank_errors import rank_errors
 from ranklake.storage import Chain, LakeError, Segment
 
-from ..common.adapters import conditions_of, to_ragged
+from ..chances.played import RoundGames
+from ..chances.record import RunChances
+from ..chances.stored import games_of_entrants
+from ..common.adapters import HALVES, conditions_of, to_ragged
 from ..common.configuration.settings import build_params, find_system, recorded_settings
 from ..entrants.entrants import Entrants
-from ..entrants.given_games import GameFacts
+from ..entrants.given_games import GameFacts, GivenGames
 from ..entrants.scores import RoundScores
 from ..results.rated_rounds import RatedRounds
+from .game_chances import OWN, known_before, score_chances
 from .games import score_games
 from .margins import score_margins
+from .three_way import ThreeWayScores
 
 _COLUMNS = ("lo", "mu_prior", "sigma_prior", "mu", "n_before")
 
@@ -33,6 +39,7 @@ class Piece(NamedTuple):
     errors: Floats
     games: Floats | None
     margins: Floats | None
+    three_way: ThreeWayScores | None
 
 
 def split(chain: Chain, first_round: int, n_rows: int) -> Iterator[Chain]:
@@ -53,15 +60,25 @@ class PieceScorer:
 
     ``division`` (int64[r]): the division of each round of the run.
     ``scale``: as for :func:`.evaluate.evaluate`.
+    ``chances``: what the run had learnt of draws and advantages before each round; None if its rounds are no games.
     """
 
-    def __init__(self, rounds: RatedRounds, first_round: int, division: Longs, scale: float) -> None:
+    def __init__(
+        self, rounds: RatedRounds, first_round: int, division: Longs, scale: float, chances: RunChances | None
+    ) -> None:
+        self._chances = chances
         self._run, self._first_round, self.division, self._scale = rounds.run, first_round, division, scale
         self._system = find_system(self._run.config["system"])
         self._params = build_params(self._system, recorded_settings(self._system, self._run.config["params"]))
         self._conditions = conditions_of(rounds.contests_table)
         self._teams = rounds.teams
         self._games = GameFacts(rounds, self._system.periods) if rounds.of_games else None
+
+    @property
+    def model_of_draws(self) -> str:
+        """The model of draws of the chances; see :class:`.game_chances.ThreeWayReport`."""
+        draws = NONE if self._chances is None else self._chances.settings.draws
+        return OWN if draws != NONE and self._system.three_way is not None else draws
 
     def score(self, piece: Chain) -> Piece:
         """The scores of the rounds of a piece.
@@ -77,13 +94,17 @@ class PieceScorer:
         table = pa.concat_tables([part.replace_schema_metadata() for _, part in read])
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         self._check(table, offsets, begin)
-        conditions, results, advantage, given = self._conditions.take(rounds), None, None, None
+        conditions, results, advantage = self._conditions.take(rounds), None, None
+        given = of_games = None
         if self._games is not None:
             results = offsets // 2  # the first game of each period
             player = table.column("player").to_numpy()
             given = self._games.of(rounds.start, rounds.stop, offsets, player)
             conditions, advantage = given.conditions, given.advantage
             offsets = np.arange(0, offsets[-1] + 1, 2)
+            of_games = self._round_games(table, given, begin, results)
+            if self._chances is not None and self._chances.settings.learnt:  # the run has rated with it
+                advantage = advantage + np.outer(known_before(self._chances, of_games)[1], HALVES).ravel()
         entrants = self._entrants(table, offsets, conditions, rounds, advantage)
         n_players = np.diff(entrants.offsets) if results is None else np.where(sizes > 0, 2, 0)
         errors = self._rank_errors(entrants, self.division[rounds], results)
@@ -92,7 +113,17 @@ class PieceScorer:
         if given is not None and results is not None:
             games = score_games(entrants, scores, results, given.score)
             margins = score_margins(self._system, self._params, entrants, given, results)
-        return Piece(n_players, scores, errors, games, margins)
+        three_way = None
+        if self._chances is not None:
+            played = of_games or games_of_entrants(entrants, begin, conditions)
+            three_way = score_chances(self._system, self._params, self._chances, played)
+        return Piece(n_players, scores, errors, games, margins, three_way)
+
+    def _round_games(self, table: pa.Table, given: GivenGames, begin: int, results: Longs) -> RoundGames:
+        """Games of periods without what the run learns of them."""
+        lo, mu, sigma, _, n_before = (np.array(table.column(name)) for name in _COLUMNS)
+        rows = mu + given.advantage, sigma, n_before, lo
+        return RoundGames(begin, np.diff(results), *rows, given.conditions, given.score, given.swapped, given.kept)
 
     def _check(self, table: pa.Table, offsets: Longs, begin: int) -> None:
         bad = ~(np.isfinite(table.column("mu_prior").to_numpy()) & np.isfinite(table.column("mu").to_numpy()))

@@ -28,6 +28,7 @@ from .games import LEAST_BEFORE
 Bools = npt.NDArray[np.bool_]
 MEANS = ("log_loss3", "brier3", "ranked_probability", "draws_predicted", "draws_seen")
 _COUNTS = ("games", "left_out", "second_won")
+SUMS = (*_COUNTS, *MEANS)
 OUTCOMES = ThreeWay._fields
 _LEAST_CHANCE = 1e-9  # of a result, that its logarithm is finite
 _BINS = 10  # of a chance
@@ -78,8 +79,8 @@ class ChanceBin(NamedTuple):
 class ThreeWayScores:
     """Sums over games of consecutive periods.
 
-    ``sums`` (float64[p, filters, 8]): of each period, for each filter of :data:`.games.LEAST_BEFORE`: games, games that
-    were left out, wins of second players, and the sums of :data:`MEANS`.
+    ``sums`` (float64[p, filters, 8]): of each period, for each filter of :data:`.games.LEAST_BEFORE`: the columns
+    :data:`SUMS`, games, games that were left out, wins of second players, and the sums of :data:`MEANS`.
     ``bins`` (float64[filters, 3, bins, 3]): of all periods, for each outcome of the first player: games, sum of the
     chances, and outcomes.
     """
@@ -92,7 +93,7 @@ class ThreeWayScores:
         """Score the chances of the winners; ``periods`` (int64[p + 1]): first game of each, and the number of games."""
         n, period = len(periods) - 1, np.repeat(np.arange(len(periods) - 1), np.diff(periods))
         scores = _scores(chances, results)
-        sums, bins = np.empty((n, len(LEAST_BEFORE), len(_COUNTS) + len(MEANS))), []
+        sums, bins = np.empty((n, len(LEAST_BEFORE), len(SUMS))), []
         for at, least in enumerate(LEAST_BEFORE.values()):
             told = results.fewer >= least
             kept = told & ~results.left_out
@@ -107,6 +108,10 @@ class ThreeWayScores:
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Join the scores of consecutive parts."""
         return cls(np.concatenate([part.sums for part in parts]), np.sum([part.bins for part in parts], axis=0))
+
+    def means(self) -> dict[str, dict[str, Any]]:
+        """For each filter the means of all games."""
+        return {name: {key: row[key] for key in MEANS} for name, row in means_of(self.sums).items()}
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """For each filter the number of games, the means, and the reliability table of each outcome.

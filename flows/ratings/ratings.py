@@ -304,7 +304,7 @@ class Ratings(PlayerRatings[FrameT]):
         *,
         rounds: Collection[int] | None = None,
         scale: float = SCALE,
-        by: Literal["chance"] | None = None,
+        by: Literal["chance", "result"] | None = None,
     ) -> pd.DataFrame:
         """Scores of the predictions from the ratings before each round.
 
@@ -318,8 +318,8 @@ class Ratings(PlayerRatings[FrameT]):
         Returns
         -------
         pd.DataFrame
-            One row a filter (``everyone``, ``experienced``, ``top100``), columns as of that function; with
-            ``by="chance"`` its reliability table. Metrics have one row a team if the results have teams.
+            One row a filter (``everyone``, ``experienced``, ``top100``), columns as of that function; with ``by``
+            its reliability table. Metrics have one row a team if the results have teams.
 
         Raises
         ------

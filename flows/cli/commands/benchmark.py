@@ -15,7 +15,7 @@ from ..terminal.output import print_line, print_table, progress, show_compilatio
 
 METRICS = (
     "pair_inversion", "pair_inversion_equal_half", "rank_deviation", "rank_information", "rank_likelihood",
-    "own_cross_entropy", "brier", "calibration_error",
+    "own_cross_entropy", "brier", "calibration_error", "log_loss3", "brier3", "ranked_probability",
 )  # fmt: skip
 
 

@@ -83,8 +83,9 @@ def evaluate(
     in the Elo-MMR paper; the neutral value beside it counts them half. Rank information scores the prior laws of
     performances, in nats, in rounds of at least 30 players, and rank likelihood the places by these laws, in rounds of
     any size. The system's own chances of pairs of players have a cross-entropy, a Brier score and an expected
-    calibration error, and for one run a reliability table. With several runs, the best value is marked, and the other
-    runs show their difference to it with a 95 % confidence interval.
+    calibration error, and for one run a reliability table. Games, and contests of two, also have scores of the
+    chances of a win, a draw and a loss, by what the run had learnt of draws and advantages before. With several
+    runs, the best value is marked, and the other runs show their difference to it with a 95 % confidence interval.
     """
     from ranklake.rating_kernels.core.limits import POINTS, positive
     from ranklake.rating_kernels.core.system import check_value

@@ -11,7 +11,7 @@ from rich.text import Text
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
 from ...benchmark.measures import HEADINGS
-from ...benchmark.report import SHOWN, shown_drift
+from ...benchmark.report import shown_drift, shown_metrics
 from .tables import NAME, NUMBER, TEXT, new_table
 
 _CAPTION = "* best; difference to the best with its 95 % interval, a paired bootstrap over rounds"
@@ -24,12 +24,12 @@ def benchmark_tables(document: Mapping[str, Any]) -> Iterator[Table]:
 
 
 def _table(history: Mapping[str, Any], filter: str, metric: str) -> Table:
-    names = dict.fromkeys((metric, *SHOWN))
+    names = dict.fromkeys((metric, *shown_metrics(history["systems"])))
     heads = {name: f"{HEADINGS[name][0]} {'↑' if name in HIGHER_IS_BETTER else '↓'}" for name in names}
     columns = {"system": NAME, heads[metric]: NUMBER, "difference": NUMBER}
     columns |= {heads[name]: NUMBER for name in names} | {"drift a year": NUMBER, "seconds": NUMBER}
     columns |= {"remark": TEXT} if any(row["status"] != "rated" for row in history["systems"]) else {}
-    hide = ["seconds", *(heads[name] for name in reversed(SHOWN) if name != metric)]
+    hide = ["seconds", *(heads[name] for name in reversed(names) if name != metric)]
     title = f"{history['name']}, {filter}: {history['scored']:,} of {history['contests']:,} {history['kind']} scored"
     table = new_table(columns, hide, title=title, caption=_CAPTION)
     for row in history["systems"]:

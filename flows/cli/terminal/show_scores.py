@@ -16,6 +16,7 @@ from ...entrants.scores import EACH_ROUND, METRICS
 from ...evaluation.evaluate import Evaluation
 from ...evaluation.evaluations import CONFIDENCE, Evaluations, WinRate, differences
 from ...evaluation.games import summary
+from ...evaluation.three_way import means_of
 from ...evaluation.tuning.folds import mean_score
 from ...evaluation.tuning.report import TuningReport
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
@@ -49,6 +50,10 @@ def show_evaluations(
         yield from (comparison_table(found.runs, filter) for filter in filters)
     if any(evaluation.games is not None for evaluation in found.runs):
         yield games_table(found.runs)
+    if any(evaluation.three_way is not None for evaluation in found.runs):
+        yield three_way_table(found.runs)
+    if len(found.runs) == 1:
+        yield from outcome_tables(found.runs[0], filters)
     if any(evaluation.margin_and_surprise for evaluation in found.runs):
         yield margins_table(found.runs)
     for evaluation in found.runs:
@@ -95,6 +100,49 @@ def games_table(evaluations: Sequence[Evaluation]) -> Table:
             values = [f"{100 * row['draws']:.1f}", f"{row['squared_error']:.4f}", f"{row['cross_entropy']:.4f}"]
             table.add_row(evaluation.run, name, f"{row['games']:,}", *(values if row["games"] else ["", "", ""]))
     return table
+
+
+def three_way_table(evaluations: Sequence[Evaluation]) -> Table:
+    """Runs over games, or over contests of two: one row a run and a filter, with the scores of the three chances."""
+    columns = {"run": NAME, "filter": WHOLE, "games": NUMBER, "log loss, bits ↓": NUMBER, "Brier ↓": NUMBER}
+    columns |= {"ranked probability ↓": NUMBER, "draws predicted %": NUMBER, "draws seen %": NUMBER}
+    left_out = 0
+    table = new_table(
+        columns, title="chances of a win, a draw and a loss, as the run had learnt draws and advantages before"
+    )
+    for evaluation in evaluations:
+        found = {} if evaluation.three_way is None else means_of(evaluation.three_way.scores.sums)
+        for name, row in found.items():
+            left_out = max(left_out, row["left_out"])
+            values = [f"{row[score]:.4f}" for score in ("log_loss3", "brier3", "ranked_probability")]
+            values += [f"{100 * row[share]:.1f}" for share in ("draws_predicted", "draws_seen")]
+            table.add_row(evaluation.run, name, f"{row['games']:,}", *(values if row["games"] else [""] * len(values)))
+    notes = [evaluation.three_way.note for evaluation in evaluations if evaluation.three_way is not None]
+    if left_out:
+        notes.append(f"{count(left_out, 'game')} with a score that is no win, draw or loss left out")
+    table.caption = "\n".join(filter(None, notes)) or None
+    return table
+
+
+def outcome_tables(evaluation: Evaluation, filters: Sequence[str]) -> Iterator[Table]:
+    """One run: the chances of each outcome against the results of games, a table a filter."""
+    summary = {} if evaluation.three_way is None else evaluation.three_way.scores.summary()
+    for name in (name for name in filters if name in summary and summary[name]["games"]):
+        tables, columns = summary[name]["reliability"], dict[str, Any]({"chance %": WHOLE})
+        for outcome in tables:
+            heads = ("games by {}", "mean {} %", "{} seen %")
+            columns |= {head.format(outcome): NUMBER for head in heads}
+        table = new_table(columns, title=f"{name}: games by the chance of each result of the first player")
+        if not summary[name]["second_won"]:
+            table.caption = "the source names winners first: both players of a game count, each as the first one"
+        for rows in zip(*tables.values(), strict=True):
+            cells = []
+            for row in rows:
+                shares = (f"{100 * row[key]:.2f}" for key in ("chance", "seen"))
+                cells += [f"{row['games']:,}", *shares] if row["games"] else [""] * 3
+            if any(cells):
+                table.add_row(f"{100 * rows[0]['least']:.0f}-{100 * rows[0]['most']:.0f}", *cells)
+        yield table
 
 
 def margins_table(evaluations: Sequence[Evaluation]) -> Table:

@@ -20,7 +20,7 @@ import ranklake
 from ranklake.flows.benchmark.candidates import candidates_of, published_for
 from ranklake.flows.benchmark.cells import measure
 from ranklake.flows.benchmark.histories import HistorySource, sources_of
-from ranklake.flows.benchmark.measures import COLUMNS, METRICS, differences, measures
+from ranklake.flows.benchmark.measures import COLUMNS, METRICS, RESULTS, differences, measures
 from ranklake.flows.common.progress import not_shown
 from ranklake.flows.ingestion.games import ingest_games
 from ranklake.flows.sources.games.options import GamesOptions
@@ -102,6 +102,10 @@ def test_benchmark__has_the_numbers_of_evaluate(
     if name == "chess":
         errors = [expected["games"]["everyone"][metric] for metric in ("squared_error", "cross_entropy")]
         assert [scores["everyone"][metric] for metric in ("brier", "own_cross_entropy")] == pytest.approx(errors)
+    for group in ("everyone", "experienced"):
+        for metric in RESULTS:
+            value = expected["three_way"]["filters"][group][metric] if name == "chess" else None
+            assert scores[group][metric] == (None if value is None else pytest.approx(value, rel=1e-12)), metric
 
 
 def test_benchmark__drift_is_the_slope_of_the_yearly_means(files: Path) -> None:
