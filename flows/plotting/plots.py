@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..answers.diff import Migration
+    from ..chances.seen import SeenChances
     from ..results.places import PlaceOptions
 
 MOST_PLAYERS = len(SERIES)
@@ -65,6 +66,26 @@ def players_figure(histories: Sequence[PlayerHistory], run_name: str) -> Figure:
     axes.set_xlabel("" if dated else "round")
     axes.set_ylabel("rating points")
     axes.legend(loc="best", ncols=1 if alone or len(histories) < 6 else 2)
+    return figure
+
+
+def chances_figure(seen: SeenChances, run_name: str) -> Figure:
+    """Chances of a win, a draw and a loss of the first player, over how far it is ahead, beside the shares seen."""
+    figure, axes = new_figure()
+    outcomes = (("win", "wins"), ("draw", "draws"), ("loss", "losses"))
+    for at, ((name, many), colour) in enumerate(zip(outcomes, SERIES, strict=False)):
+        axes.plot(seen.ahead, seen.chance[:, at], color=colour, linewidth=1.4, label=f"chance of a {name}", zorder=2)
+        axes.errorbar(
+            seen.ahead, seen.seen[:, at], 2.0 * seen.error[:, at], color=colour, fmt="o", markersize=4.0, linewidth=0.8,
+            label=f"{many} seen", zorder=3,
+        )  # fmt: skip
+    axes.set_ylim(0.0, 1.0)
+    axes.set_title(
+        f"chances before {count(int(seen.games.sum()), 'game')} of {run_name}, and shares seen ± 2 deviations"
+    )
+    axes.set_xlabel("rating of the first player less that of the other one, rating points")
+    axes.set_ylabel("chance of the first player")
+    axes.legend(loc="upper center", ncols=3)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Commands that draw histories of players and the distribution of ratings."""
+"""Commands that draw histories of players, distributions of ratings, and chances of games."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ output_option = click.option(
 
 @click.group()
 def plot() -> None:
-    """Draw players' histories or the distribution of ratings; needs the extra `report`."""
+    """Draw players' histories, distributions of ratings, or chances of games; needs the extra `report`."""
 
 
 @plot.command("player", short_help="Draw the ratings of players over time.")
@@ -107,6 +107,30 @@ def places(top: int, places: dict[str, Any], chosen: ChosenRun, output: str) -> 
         return places_figure(board, options, rated.system.uncertainty, chosen.run)
 
     _write(chosen.lake, [chosen.run], output, draw)
+
+
+@plot.command("chances", short_help="Draw the chances of games beside what happened.")
+@run_option
+@output_option
+@lake_option
+def chances(run: str, output: str, lake: LakeAddress) -> None:
+    """Draw the chances of a win, a draw and a loss of the first player over the difference of the ratings.
+
+    The chances are those known before each game, by what the run had learnt then; dots are the shares of the games that
+    ended so. If the chances are right, 95 % of the dots are within their bars of the line.
+    """
+
+    def draw() -> Figure:
+        from ...chances.seen import PredictedGames, SeenChances
+        from ...plotting.plots import chances_figure
+        from ...results.rated_rounds import RatedRounds
+
+        predicted, known = PredictedGames.of(RatedRounds(lake.open(), run))
+        if known.note:
+            print_line(known.note, err=True)
+        return chances_figure(SeenChances.of(predicted), run)
+
+    _write(lake, [run], output, draw)
 
 
 @plot.command("comparison", short_help="Draw the distributions of two runs' ratings.")

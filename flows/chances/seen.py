@@ -1,0 +1,100 @@
+"""Chances of games beside what happened, by how far the first player was ahead: as known before each game."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from ranklake.rating_kernels.chances.games import Pairings
+from ranklake.rating_kernels.chances.three_way import ThreeWay
+from ranklake.rating_kernels.core.standings import Floats, Longs
+from ranklake.rating_kernels.core.system import Prior
+from ranklake.storage import LakeError
+
+from ..results.rated_rounds import RatedRounds
+from .played import RoundGames
+from .record import RunChances, learnt_chances
+from .stored import read_games, system_of
+
+BINS = 12
+OUTCOMES = ("win", "draw", "loss")
+
+
+class PredictedGames(NamedTuple):
+    """Games of a run as predicted before them, from the side of the first player.
+
+    ``ahead`` (float64[m]): how much stronger the first player was, with a known advantage; rating points.
+    ``chances``: by what the run had learnt before the game's round.
+    ``outcome`` (int64[m]): 0 for a win, 1 for a draw, 2 for a loss.
+    """
+
+    ahead: Floats
+    chances: ThreeWay
+    outcome: Longs
+
+    @classmethod
+    def of(cls, rounds: RatedRounds) -> tuple[Self, RunChances]:
+        """All games of a run with a result, and what the run has learnt.
+
+        Raises LakeError: the run has contests of three entrants or more, or the data set has other games now.
+        """
+        known = learnt_chances(rounds)
+        if known is None:
+            raise LakeError(
+                f"run {rounds.run.name} has contests of three entrants or more: chances are of games of two"
+            )
+        system, params = system_of(rounds)
+        parts = []
+        for games in read_games(rounds, system, params, 0, rounds.chain.stop_round):
+            told = ~(games.score % 0.5 > 0.0) if len(games.score) else np.ones(len(games.lo) // 2, bool)
+            swapped = games.swapped if len(games.swapped) else np.zeros(len(told), bool)
+            one, other = (_side(games, swapped, at) for at in (0, 1))
+            rounds_of = np.repeat(np.arange(len(games.counts)), games.counts) + games.first_round
+            by = known.settings.by
+            values, codes = games.kept.values(by) if games.kept is not None and by else ([], None)
+            learnt = known.of_games(rounds_of, values, codes)
+            pairings = Pairings(system, params, games.conditions, 2, one, other)
+            chances = pairings.three_way(learnt.nu, learnt.advantage, known.settings.draws)
+            outcome = np.where(games.lo[1::2] == games.lo[::2], 1, np.where(swapped, 2, 0))
+            parts.append((one.mu - other.mu, *chances, outcome, told))
+        ahead, win, draw, loss, outcome, told = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return cls(ahead[told], ThreeWay(win[told], draw[told], loss[told]), outcome[told]), known
+
+
+class SeenChances(NamedTuple):
+    """Games in bins of how far the first player was ahead, each bin with about as many games.
+
+    ``ahead`` (float64[b]): mean of the games; ``games`` (int64[b]).
+    ``chance``, ``seen``, ``error`` (float64[b, 3]): mean chance of a win, a draw, a loss; share of games that ended so;
+    its standard deviation if the chances are right.
+    """
+
+    ahead: Floats
+    games: Longs
+    chance: Floats
+    seen: Floats
+    error: Floats
+
+    @classmethod
+    def of(cls, predicted: PredictedGames, bins: int = BINS) -> Self:
+        """The bins of some games; at most one for every ten games."""
+        order = np.argsort(predicted.ahead, kind="stable")
+        parts = np.array_split(order, max(1, min(bins, len(order) // 10)))
+        chances = np.column_stack(predicted.chances)
+        seen = np.column_stack([predicted.outcome == at for at in range(len(OUTCOMES))])
+        variance = chances * (1.0 - chances)
+        return cls(
+            np.array([predicted.ahead[part].mean() for part in parts]),
+            np.array([len(part) for part in parts]),
+            np.array([chances[part].mean(axis=0) for part in parts]),
+            np.array([seen[part].mean(axis=0) for part in parts]),
+            np.array([np.sqrt(variance[part].sum(axis=0)) / len(part) for part in parts]),
+        )
+
+
+def _side(games: RoundGames, swapped: np.ndarray, at: int) -> Prior:
+    """One entrant of each game: the first player (0) or the second one."""
+    rows = np.arange(at, len(games.lo), 2)
+    rows = np.where(swapped, rows ^ 1, rows)
+    return Prior(games.mu[rows], games.sigma[rows], np.empty(0), games.n_before[rows])
