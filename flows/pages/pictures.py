@@ -38,11 +38,11 @@ def graph(player: Player, run: RunFacts) -> str:
     return Templates.shared().picture("embedded", label=label, style=_graph_style(run.format.titles), graph=drawn)
 
 
-def badge(handle: str, rating: float, run: RunFacts) -> str:
-    """A badge: the name of the run, and rating and title of a player."""
+def badge(handle: str, rating: float, run: RunFacts, provisional: bool = False) -> str:
+    """A badge: the name of the run, and rating and title of a player; a provisional rating has a question mark."""
     step, ladder = run.format.titles.step(rating), run.format.titles.ladder
     title = ladder[step] if step >= 0 else None
-    value = f"{run.format.rating(rating)} {title.name}" if title else run.format.rating(rating)
+    value = run.format.rating(rating) + "?" * provisional + (f" {title.name}" if title else "")
     label = run.name if len(run.name) <= _LABEL_COLUMNS else f"{run.name[: _LABEL_COLUMNS - 1]}…"
     left, right = (_PADDING + _COLUMN * _columns(text) for text in (label, value))
     colour = with_contrast(title.colour, LIGHT) if title else _PLAIN

@@ -133,8 +133,8 @@ def _share(value: float) -> str:
 
 
 def _percentage(value: float | None) -> str:
-    """A percentage as a share; a dash if there is none."""
-    return "–" if value is None else _share(value / 100)
+    """A percentage, rounded down; a dash if there is none."""
+    return "–" if value is None else f"{math.floor(value * 100) / 100:.2f} %"
 
 
 def _finalize(value: Any) -> Any:

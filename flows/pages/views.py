@@ -167,7 +167,8 @@ def distribution(board: pa.Table, titles: Titles, player: Mapping[str, Any] | No
 def picture(run: PublishedRun, handle: str, name: str) -> str:
     """The ``graph`` or the ``badge`` of a player; raises as :meth:`PublishedRun.player`."""
     if name == "badge":
-        return badge(handle, run.player(handle)["rating"], facts(run))
+        one = run.player(handle)
+        return badge(handle, one["rating"], facts(run), one["provisional"])
     (one,) = _history(run, {handle: _rounds(run, handle)})["players"]
     return graph(one, facts(run))
 

@@ -43,13 +43,12 @@ def numbers(values: npt.NDArray[np.float64], decimals: int) -> list[float | int 
 
 
 def board_pages(board: pa.Table, decimals: int, **further: Sequence[Any]) -> Iterator[dict[str, list[Any]]]:
-    """The leaderboard in pages of ``PAGE_ROWS``; ``ties`` is the number of players at a place, also at no place."""
-    places = board.column("place").fill_null(0).to_numpy()
-    _, where, counts = np.unique(places, return_inverse=True, return_counts=True)
+    """The leaderboard in pages of ``PAGE_ROWS``; ``percentile`` is rounded down, as 100 % would be everybody."""
+    percentile = np.floor(board.column("percentile").to_numpy() * 100.0) / 100.0
     columns: dict[str, list[Any]] = {
         name: board.column(name).to_pylist() for name in ("place", "handle", "n_rounds", "last_time_seconds")
     } | {name: numbers(board.column(name).to_numpy(), decimals) for name in ("rating", "mu", "sigma", "max_rating")}
-    columns |= {"ties": counts[where].tolist(), **{name: list(values) for name, values in further.items()}}
+    columns |= {"percentile": numbers(percentile, 2), **{name: list(values) for name, values in further.items()}}
     for start in range(0, board.num_rows, PAGE_ROWS):
         yield {name: values[start : start + PAGE_ROWS] for name, values in columns.items()}
 

@@ -38,7 +38,7 @@ export function format({ titles, decimals }) {
     const step = rating === null ? -1 : titles.findLastIndex((title) => title.minimum === null || rating >= title.minimum);
     return step < 0 ? "t" : `t t${step}`;
   };
-  const share = (value) => value === null ? "–" : `${(Math.floor(value * 10000) / 100).toFixed(2)} %`; // 100 % would be everybody
+  const share = (percent) => (percent === null ? "–" : `${percent.toFixed(2)} %`);
   const text = (value) => (Math.abs(value) < LARGE ? value.toFixed(decimals) : String(Number(value.toPrecision(3))));
   const number = (value) => (value === null ? "–" : text(value));
   const difference = (before, after) => Number(after.toFixed(decimals)) - Number(before.toFixed(decimals)); // of the shown numbers
@@ -145,9 +145,8 @@ async function placeOf(site, handle, rating) {
     const at = board.handle.indexOf(handle);
     if (at >= 0) {
       const [place, value] = [board.place[at], (name) => board[name]?.[at]];
-      const below = place === null ? null : (site.ranked - (place - 1) - board.ties[at]) / site.ranked;
       const interval = { place_now: place, place_high: value("place_high"), place_low: value("place_low"), missing: value("missing") };
-      return { ...interval, below, max_rating: board.max_rating[at], country: value("country"), component: value("component"), page, rows };
+      return { ...interval, below: value("percentile"), max_rating: board.max_rating[at], country: value("country"), component: value("component"), page, rows };
     }
     if (board.rating[0] > rating) break;
   }

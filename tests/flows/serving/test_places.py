@@ -6,8 +6,9 @@ import gzip
 import json
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -34,15 +36,15 @@ from ranklake.flows.rating.rate import rate
 from ranklake.flows.results.places import PlaceOptions
 from ranklake.flows.site.publish import publish_site
 from ranklake.rating_kernels import SYSTEMS
-from ranklake.storage import Lake
+from ranklake.storage import Contest, Lake
 
 RUN = "/api/v1/runs/run"
 CONTESTS = synthetic(12, spice=False, n_players=24, size=8)
 STORED = {"min_rounds": 3, "max_sigma": 320.0, "interval": 0.5}
 
 
-def rated(folder: Path, system: str, places: Mapping[str, Any]) -> Lake:
-    lake = lake_of(folder, CONTESTS)
+def rated(folder: Path, system: str, places: Mapping[str, Any], contests: Sequence[Contest] = CONTESTS) -> Lake:
+    lake = lake_of(folder, contests)
     rate(lake, RunConfig("games", "run", system, SYSTEMS[system].params(), places=places), Serial())
     return lake
 
@@ -180,6 +182,18 @@ def test_outputs__of_every_kind_of_system_agree(system: str, rule: str, tmp_path
     assert [{name: row[name] for name in found[0]} for row in board] == found
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* never met:UserWarning")
+def test_outputs__of_players_who_never_met_agree(tmp_path: Path, invoke: Command) -> None:
+    others = [
+        replace(one, contest_id=f"b{i}", handles=pa.array([f"b {name}" for name in one.handles.to_pylist()]))
+        for i, one in enumerate(synthetic(12, seed=3, spice=False, n_players=9, size=5))
+    ]
+    board = assert_outputs_agree(rated(tmp_path / "lake", "glicko", STORED, [*CONTESTS, *others]), tmp_path, invoke)
+    best = [row["handle"][:2] for row in board if row["place"] == 1]
+    assert sorted(best) == ["b ", "pl"]
+
+
 # The API
 
 
@@ -226,7 +240,7 @@ def test_api__shows_hides_and_lists_provisional_players(client: TestClient) -> N
     assert client.get(f"{RUN}/count").json()["count"] == len(ranked)
 
 
-def test_api__of_a_day_has_the_rounds_and_beliefs_of_then(client: TestClient) -> None:
+def test_api__of_a_day_has_the_rounds_and_beliefs_of_then(client: TestClient, lake: Lake, invoke: Command) -> None:
     day = datetime.fromtimestamp(CONTESTS[5].time_seconds, UTC).isoformat()
     board = rows(client, at=day)
     assert [row["n_rounds"] for row in board] != [row["n_rounds"] for row in rows(client)][: len(board)]
@@ -234,6 +248,8 @@ def test_api__of_a_day_has_the_rounds_and_beliefs_of_then(client: TestClient) ->
         found = rows(client, at=day, **given)
         expected = by_twin(board, PlaceOptions(**STORED).changed(**given))
         assert [{name: row[name] for name in expected[0]} for row in found] == expected
+    options = ("--run", "run", "--all", "--provisional", "show", "--format", "json", "--at", day, "--lake", lake.url)
+    assert board == [{name: row[name] for name in board[0]} for row in json.loads(invoke("leaderboard", *options).out)]
 
 
 @pytest.mark.parametrize(
@@ -282,4 +298,5 @@ def test_pages__name_the_rule_and_what_is_missing(client: TestClient, lake: Lake
     (few, *_) = rows(client, provisional="only")
     lacks = 3 - few["n_rounds"]
     assert f"provisional: {lacks} more round{'s' * (lacks > 1)}" in text(f"/run/p/{quote(few['handle'])}")
+    assert f">{few['rating']:.0f}?" in client.get(f"/run/p/{quote(few['handle'])}/badge.svg").text
     assert "rule" not in text("/elo")

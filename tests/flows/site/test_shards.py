@@ -99,11 +99,11 @@ def test_board_pages__have_every_player_once(
     assert [handle for page in pages for handle in page["handle"]] == board.column("handle").to_pylist()
 
 
-def test_board_pages__count_the_players_at_a_place(tmp_path: Path) -> None:
-    lake = lake_of(tmp_path, [contest("1", "ada", ["bob", "cid"], "dan")])
+def test_board_pages__have_percentiles_rounded_down(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, [contest("1", "ada", ["bob", "cid"], "dan", "eve", "fay")])
     rate_run(lake, system="elo")
     (page,) = board_pages(leaderboard(lake, "run"), 0)
-    assert page["ties"] == [1, 2, 2, 1]
+    assert page["percentile"] == [83.33, 50.0, 50.0, 33.33, 16.66, 0.0]
 
 
 def test_search__finds_prefixes_best_first() -> None:
