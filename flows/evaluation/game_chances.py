@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ranklake.rating_kernels.chances.games import Pairings
+from ranklake.rating_kernels.chances.three_way import ThreeWay
 from ranklake.rating_kernels.core.standings import Floats
 from ranklake.rating_kernels.core.system import Prior, System
 
@@ -38,10 +39,15 @@ class ThreeWayReport:
 def score_chances(system: System, params: Any, known: RunChances, games: RoundGames) -> ThreeWayScores:
     """Score the chances of games of consecutive rounds, by what was known before each round."""
     results = Results.of(games.lo, games.n_before, games.score, games.swapped)
-    one, other = (Prior(games.mu[at::2], games.sigma[at::2], np.empty(0), games.n_before[at::2]) for at in (0, 1))
-    pairings = Pairings(system, params, games.conditions, np.full(len(results.drawn), 2), one, other)
-    chances = pairings.three_way(*known_before(known, games), known.settings.draws)
+    chances = chances_of_winners(system, params, known, games)
     return ThreeWayScores.of(chances, results, np.concatenate(([0], np.cumsum(games.counts))))
+
+
+def chances_of_winners(system: System, params: Any, known: RunChances, games: RoundGames) -> ThreeWay:
+    """The chances of the winner in each game, by what was known before its round."""
+    one, other = (Prior(games.mu[at::2], games.sigma[at::2], np.empty(0), games.n_before[at::2]) for at in (0, 1))
+    pairings = Pairings(system, params, games.conditions, np.full(len(games.mu) // 2, 2), one, other)
+    return pairings.three_way(*known_before(known, games), known.settings.draws)
 
 
 def known_before(known: RunChances, games: RoundGames) -> tuple[Floats, Floats]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..answers.diff import Migration
-    from ..chances.seen import SeenChances
+    from ..evaluation.seen_chances import SeenChances
     from ..results.places import PlaceOptions
 
 MOST_PLAYERS = len(SERIES)

@@ -121,7 +121,7 @@ def chances(run: str, output: str, lake: LakeAddress) -> None:
     """
 
     def draw() -> Figure:
-        from ...chances.seen import PredictedGames, SeenChances
+        from ...evaluation.seen_chances import PredictedGames, SeenChances
         from ...plotting.plots import chances_figure
         from ...results.rated_rounds import RatedRounds
 

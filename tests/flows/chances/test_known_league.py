@@ -12,7 +12,7 @@ from helpers.documents import ROOT
 from helpers.lakes import lake_of, rate_run, synthetic
 
 from ranklake.flows.chances.record import learnt_chances
-from ranklake.flows.chances.seen import PredictedGames, SeenChances
+from ranklake.flows.evaluation.seen_chances import PredictedGames, SeenChances
 from ranklake.flows.results.rated_rounds import RatedRounds
 from ranklake.rating_kernels.chances.three_way import ThreeWay
 from ranklake.storage import Lake, LakeError

@@ -6,16 +6,14 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from ranklake.rating_kernels.chances.games import Pairings
 from ranklake.rating_kernels.chances.three_way import ThreeWay
 from ranklake.rating_kernels.core.standings import Floats, Longs
-from ranklake.rating_kernels.core.system import Prior
 from ranklake.storage import LakeError
 
+from ..chances.record import RunChances, chances_before_rounds
+from ..chances.stored import read_games, system_of
 from ..results.rated_rounds import RatedRounds
-from .played import RoundGames
-from .record import RunChances, learnt_chances
-from .stored import read_games, system_of
+from .game_chances import chances_of_winners
 
 BINS = 12
 OUTCOMES = ("win", "draw", "loss")
@@ -39,7 +37,7 @@ class PredictedGames(NamedTuple):
 
         Raises LakeError: the run has contests of three entrants or more, or the data set has other games now.
         """
-        known = learnt_chances(rounds)
+        known = chances_before_rounds(rounds)
         if known is None:
             raise LakeError(
                 f"run {rounds.run.name} has contests of three entrants or more: chances are of games of two"
@@ -47,17 +45,13 @@ class PredictedGames(NamedTuple):
         system, params = system_of(rounds)
         parts = []
         for games in read_games(rounds, system, params, 0, rounds.chain.stop_round):
-            told = ~(games.score % 0.5 > 0.0) if len(games.score) else np.ones(len(games.lo) // 2, bool)
-            swapped = games.swapped if len(games.swapped) else np.zeros(len(told), bool)
-            one, other = (_side(games, swapped, at) for at in (0, 1))
-            rounds_of = np.repeat(np.arange(len(games.counts)), games.counts) + games.first_round
-            by = known.settings.by
-            values, codes = games.kept.values(by) if games.kept is not None and by else ([], None)
-            learnt = known.of_games(rounds_of, values, codes)
-            pairings = Pairings(system, params, games.conditions, 2, one, other)
-            chances = pairings.three_way(learnt.nu, learnt.advantage, known.settings.draws)
+            win, draw, loss = chances_of_winners(system, params, known, games)
+            told = ~(games.score % 0.5 > 0.0) if len(games.score) else np.ones(len(win), bool)
+            swapped = games.swapped if len(games.swapped) else np.zeros(len(win), bool)
+            ahead = np.where(swapped, -1.0, 1.0) * (games.mu[::2] - games.mu[1::2])
+            chances = np.where(swapped, loss, win), draw, np.where(swapped, win, loss)
             outcome = np.where(games.lo[1::2] == games.lo[::2], 1, np.where(swapped, 2, 0))
-            parts.append((one.mu - other.mu, *chances, outcome, told))
+            parts.append((ahead, *chances, outcome, told))
         ahead, win, draw, loss, outcome, told = (np.concatenate(column) for column in zip(*parts, strict=True))
         return cls(ahead[told], ThreeWay(win[told], draw[told], loss[told]), outcome[told]), known
 
@@ -91,10 +85,3 @@ class SeenChances(NamedTuple):
             np.array([seen[part].mean(axis=0) for part in parts]),
             np.array([np.sqrt(variance[part].sum(axis=0)) / len(part) for part in parts]),
         )
-
-
-def _side(games: RoundGames, swapped: np.ndarray, at: int) -> Prior:
-    """One entrant of each game: the first player (0) or the second one."""
-    rows = np.arange(at, len(games.lo), 2)
-    rows = np.where(swapped, rows ^ 1, rows)
-    return Prior(games.mu[rows], games.sigma[rows], np.empty(0), games.n_before[rows])
