@@ -1,4 +1,4 @@
-"""Further columns of tables of games that a data set keeps: `ranklake ingest games --keep COLUMN`."""
+"""Further columns of tables of games that a data set keeps, as the option --keep names them."""
 
 from __future__ import annotations
 
