@@ -64,7 +64,7 @@ class RoundGames(NamedTuple):
 class GamesSoFar:
     """All games of a run from its first round on, as far as they were added; arrays for so many games at most.
 
-    ``reached``: number of rounds that were added.
+    ``reached``: number of rounds that were added. While more are added, other threads may read those before.
     ``values``: values of the column of the settings, by first appearance.
     """
 
@@ -155,8 +155,9 @@ class GamesSoFar:
             if len(rate) == 1 and self._rate in (None, float(rate[0])):
                 self._rate = float(rate[0])
                 return
-            self._columns["rate"] = np.empty(self._most)
-            self._columns["rate"][: self._n] = self._rate
+            column = np.empty(self._most)
+            column[: self._n] = self._rate
+            self._columns["rate"] = column
         found["rate"] = np.broadcast_to(rate, len(found["result"]))
 
     def _codes(self, kept: Kept | None, n: int) -> Ints | None:

@@ -97,6 +97,11 @@ class Prequential:
         """Whether a fit before round ``stop``, or at it, is missing."""
         return len(self.fits) < len(self._due) and self._due[len(self.fits)] <= stop
 
+    @property
+    def reached(self) -> int:
+        """Number of rounds whose games were added."""
+        return self._games.reached
+
     def add(self, games: RoundGames) -> None:
         """Add the games of rated rounds; those added before are passed over, and missing ones before them are read."""
         if games.first_round > self._games.reached:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -35,6 +36,8 @@ MOST_GAMES = 20_000_000
 class Learning:
     """Learns from the rounds of a plan, those that it keeps and those that are rated.
 
+    A thread makes the fits while later rounds are rated, unless the run rates by them.
+
     ``run``: the run, whose committed rounds are read where they are needed again.
     """
 
@@ -51,6 +54,8 @@ class Learning:
         fits = [to_fit(one) for one in self._stored.fits] if same and self._stored else []
         counts, _ = count_games(plan.dataset, plan.excluded)
         of_run = self._system, self._params, counts, plan.digests
+        self._worker: ThreadPoolExecutor | None = None
+        self._waiting: list[Future[RoundFit]] = []
         self._fits = Prequential(self.settings, *of_run, fits, self._read)
 
     @classmethod
@@ -63,8 +68,13 @@ class Learning:
 
     def add(self, batch: RatedBatch) -> None:
         """Add rated rounds, the next ones or some of before."""
-        if self._fits.is_due(self._stop):
-            self._fits.add(_games_of(self._system, self._params, batch))
+        if not self._fits.is_due(self._stop):
+            return
+        self._fits.add(_games_of(self._system, self._params, batch))
+        if not self.settings.learnt and self._fits.is_due(self._fits.reached):
+            if self._worker is None:
+                self._worker = ThreadPoolExecutor(1, thread_name_prefix="ranklake-learn")
+            self._waiting.append(self._worker.submit(self._fits.at, self._fits.reached))
 
     def legs(self, start: int, stop: int) -> list[tuple[int, int]]:
         """The rounds from ``start`` to ``stop``, cut where an advantage by which the run rates changes."""
@@ -88,6 +98,8 @@ class Learning:
 
     def store(self, lease: Lease) -> RoundFit:
         """Make the fits that are missing, and the record if it is not of all rounds; returns what is known now."""
+        for waiting in self._waiting:
+            waiting.result()
         last, fits = self._fits.at(self._stop), [one for one in self._fits.fits if one.round_index <= self._stop]
         wanted = self.settings.facts(), self._stop, self._digest, len(fits)
         stored = self._stored
@@ -95,6 +107,11 @@ class Learning:
             lease.check()
             store_chances(self._run, lease.lake, self.settings, self._stop, self._digest, fits)
         return last
+
+    def close(self) -> None:
+        """End the thread that fits, after the fit at which it is."""
+        if self._worker is not None:
+            self._worker.shutdown(cancel_futures=True)
 
     def _read(self, start: int, stop: int) -> Any:
         rounds = RatedRounds.of(self._run, self._dataset, self._run.segments())

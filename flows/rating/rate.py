@@ -88,17 +88,7 @@ def rate(lake: Lake, config: RunConfig, engine: Engine, options: RateOptions = D
                 if not plan.done:
                     began += _compile(config, plan, engine, options.on_compile)
                 run = _truncated_run(lake, config, plan, lease)
-                learning = Learning.of(config, plan, run)
-                if plan.done:
-                    report = replace(plan.report(), planned=False)
-                else:
-                    policy = options.policy or commit_policy.DEFAULT
-                    runner = PlanRunner(config, plan, run, engine, policy, learning)
-                    report = runner.complete(options.on_progress, began)
-                    report.warnings += tuple(filter(None, [too_many_games(plan)]))
-                if learning is not None:
-                    learning.store(lease)
-                report.seconds = time.perf_counter() - began
+                report = _completed(config, plan, run, engine, options, lease, began)
                 return replace(report, apart=_apart(run, dataset, not plan.done))
             except MissingError:
                 stale, dataset = dataset, Dataset.open(lake, config.dataset)
@@ -145,6 +135,27 @@ def _apart(run: Run, dataset: Dataset, changed: bool) -> str:
     if changed:
         store_meetings(run, chain, found)
     return Components.numbered(found).line_in(dataset)
+
+
+def _completed(
+    config: RunConfig, plan: Plan, run: Run, engine: Engine, options: RateOptions, lease: Lease, began: float
+) -> RateReport:
+    """Rate the rounds that are left, and learn from all; seconds are counted from ``began``."""
+    learning = Learning.of(config, plan, run)
+    try:
+        if plan.done:
+            report = replace(plan.report(), planned=False)
+        else:
+            runner = PlanRunner(config, plan, run, engine, options.policy or commit_policy.DEFAULT, learning)
+            report = runner.complete(options.on_progress, began)
+            report.warnings += tuple(filter(None, [too_many_games(plan)]))
+        if learning is not None:
+            learning.store(lease)
+    finally:
+        if learning is not None:
+            learning.close()
+    report.seconds = time.perf_counter() - began
+    return report
 
 
 def _compile(config: RunConfig, plan: Plan, engine: Engine, on_compile: CompileCallback) -> float:

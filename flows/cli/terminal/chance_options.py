@@ -31,8 +31,8 @@ def chance_options(command: F) -> F:
         ),
         click.option(
             "--chances-by", "by", metavar="COLUMN",
-            help="Learn draws and advantage for each value of a column that --keep of `ingest games` kept, as league; an "
-            "empty name ends it. Stored in the run.",
+            help="Learn draws and advantage for each value of a column that --keep of `ingest games` kept, as league; "
+            "an empty name ends it. Stored in the run.",
         ),
         click.option(
             "--no-advantage", callback=_values, metavar="VALUE,...",
