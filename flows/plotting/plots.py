@@ -124,9 +124,9 @@ def places_figure(board: pa.Table, places: PlaceOptions, uncertainty: float, run
     axes.errorbar(
         mu, rows, xerr=places.z * uncertainty * sigma, fmt="o", color=SERIES[0], markersize=4.0, linewidth=1.4
     )
-    for first in np.flatnonzero(np.diff(tier, prepend=0)).tolist():
+    starts = np.flatnonzero(np.diff(tier, prepend=0)).tolist()
+    for first, end in zip(starts, [*starts[1:], len(tier)], strict=True):
         if tier[first] % 2 == 0:
-            end = first + np.count_nonzero(tier == tier[first])
             axes.axhspan(first - 0.5, end - 0.5, color=SERIES[0], alpha=0.10, linewidth=0, zorder=0)
     columns = (board.column(name).to_pylist() for name in ("handle", "place_high", "place_low"))
     names = [f"{legible(handle)}  {high:,}-{low:,}" for handle, high, low in zip(*columns, strict=True)]

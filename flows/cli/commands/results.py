@@ -56,8 +56,8 @@ from ..terminal.process import without_pandas
               "a rating of its own.")  # fmt: skip
 @places_options
 @provisional_option
-@click.option("--tiers", is_flag=True, help="Draw a line between tiers: nobody of a tier can be told from its first "
-              "player.")  # fmt: skip
+@click.option("--tiers", is_flag=True, help="Order by mu, with a line between tiers: nobody of a tier can be told "
+              "from its first player.")  # fmt: skip
 @click.option("--component", type=int, metavar="K", help="Only players of this component of who met whom, 0 for the "
               "largest; places and percentiles are among them.")  # fmt: skip
 @rows_format("csv and json have full precision.")

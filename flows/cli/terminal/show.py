@@ -36,18 +36,20 @@ def leaderboard_table(
     """
     titled = ("title",) if form.titles else ()
     sure = [places.label] if "place_high" in rows.column_names else []
-    columns = dict.fromkeys((*(["tier"] if tiers else []), "place", *sure, "rating"), NUMBER)
+    within = [name for name in ("component", *(["tier"] if tiers else [])) if name in rows.column_names]
+    columns = dict.fromkeys((*within, "place", *sure, "rating"), NUMBER)
     columns |= {**dict.fromkeys(titled, WHOLE), "handle": NAME}
     columns |= dict.fromkeys(("mu", "sigma", "rounds", "last", "highest", "percentile"), NUMBER)
     hide = ("percentile", "sigma", "mu", "highest", "last", *sure, "rounds", "title")
     table, last = new_table(columns, hide, caption=f"{rows.num_rows:,} of {count(n_players, 'player')}"), None
     for row in rows.to_pylist():
         colour = form.style(row["rating"])
-        if tiers and table.rows and row["tier"] != last:
+        numbers = [row[name] for name in within]
+        if tiers and table.rows and numbers != last:
             table.add_section()
-        last = row["tier"] if tiers else None
+        last = numbers
         table.add_row(
-            *([_place(last)] if tiers else []),
+            *map(_place, numbers),
             _place(row["place"]),
             *([_interval(row["place_high"], row["place_low"])] if sure else []),
             Text(form.rating(row["rating"]) + "?" * row["provisional"], colour),

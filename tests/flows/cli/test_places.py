@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from helpers.commands import Command
-from helpers.lakes import lake_of, rate_run, synthetic
+from helpers.lakes import contest, lake_of, rate_run, synthetic
 
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.results.places import PlaceOptions
@@ -129,6 +129,22 @@ def test_leaderboard__of_a_system_without_uncertainty(invoke: Command, lake: Lak
         said = invoke.refuses(*asked, *given, code=2)
         assert said.startswith(f"{name} needs the uncertainty of skills, which elo has not; elo-mmr, ")
     assert invoke(*asked).code == 0
+
+
+def test_leaderboard__of_two_components_has_places_within_each(invoke: Command, tmp_path: Path) -> None:
+    ladders = [
+        contest(f"{ladder}{n}", *(f"{ladder} {place}" for place in range(5)), time_seconds=n + 1)
+        for n in range(4)
+        for ladder in ("north", "south")
+    ]
+    rate_run(lake := lake_of(tmp_path / "lake", ladders))
+    alone = rows(invoke, lake, "--component", 1)
+    assert [row for row in rows(invoke, lake) if row["component"] == 1] == [row | {"component": 1} for row in alone]
+    text = invoke("leaderboard", "--run", "run", "--tiers", "--lake", lake.url).out
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
+    assert [row[0] for row in cells] == ["0"] * 5 + ["1"] * 5
+    assert [row[2] for row in cells] == ["1", "2", "3", "4", "5"] * 2
+    assert text.count("├") == len({(row[0], row[1]) for row in cells}) - 1
 
 
 @pytest.mark.parametrize(
