@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +13,24 @@ from ..results.components import apart
 from .contests import HistoryRows
 
 if TYPE_CHECKING:  # imports kernels
+    from ..chances.to_come import GamesToCome
     from ..frames.prediction import Prediction
 
 _Places = tuple[int, dict[str, int]]  # number of a round, and the places of players
 _Teams = dict[str, str]  # the team of each player
 
 
-def compare(rows: HistoryRows, players: Sequence[dict[str, Any]], components: Sequence[int]) -> dict[str, Any]:
-    """The rounds with at least two of the players, and of each pair the wins, losses, draws, ``chance`` and, with an
-    uncertainty of skills, ``difference, deviation`` and ``skill_chance`` of :meth:`.Prediction.pairs`.
+def compare(
+    rows: HistoryRows,
+    players: Sequence[dict[str, Any]],
+    components: Sequence[int],
+    games: GamesToCome | None = None,
+    neutral: bool = True,
+) -> dict[str, Any]:
+    """The rounds with at least two of the players, and of each pair the wins, losses, draws, and the numbers of
+    :meth:`.Prediction.pairs`: ``chance``, with an uncertainty of skills the difference, of ``games`` three chances.
+
+    A pair is once among the pairs if the game is on ``neutral`` ground, otherwise with each player as the first one.
 
     Members of one team share its place: such a round is neither a win nor a loss nor a draw of theirs. A round of teams
     has ``teams``, the name of each player's team. Of periods of games, the games of two of the players are the rounds.
@@ -46,13 +55,16 @@ def compare(rows: HistoryRows, players: Sequence[dict[str, Any]], components: Se
     ]
     handles = [player["handle"] for player in players]
     rounds = [(found, teams.get(index, {})) for index, found in common]
-    pairs = [_score(one, other, rounds) for one, other in combinations(handles, 2)]
+    ordered = list((combinations if neutral or games is None else permutations)(range(len(players)), 2))
+    pairs = [_score(handles[one], handles[other], rounds) for one, other in ordered]
     if pairs:
-        one, other = np.triu_indices(len(players), 1)
-        columns = _prediction(rows, players, components).pair_columns(one, other)
+        one, other = np.array(ordered).T
+        columns = _prediction(rows, players, components, games).pair_columns(one, other, neutral)
         numbers = zip(*(values.tolist() for values in columns.values()), strict=True)
         pairs = [pair | dict(zip(columns, of, strict=True)) for pair, of in zip(pairs, numbers, strict=True)]
-    return {"players": list(players), "pairs": pairs, "contests": contests, "note": apart(components, handles)}
+    notes = [apart(components, handles), "" if games is None else games.note]
+    found = {"players": list(players), "pairs": pairs, "contests": contests, "note": "; ".join(filter(None, notes))}
+    return found if games is None else found | {"games": games.facts() | {"neutral": neutral}}
 
 
 def _common(rows: HistoryRows, players: Sequence[dict[str, Any]]) -> tuple[list[_Places], dict[int, _Teams]]:
@@ -92,7 +104,9 @@ def _score(one: str, other: str, rounds: Sequence[tuple[dict[str, int], dict[str
     }
 
 
-def _prediction(rows: HistoryRows, players: Sequence[dict[str, Any]], components: Sequence[int]) -> Prediction:
+def _prediction(
+    rows: HistoryRows, players: Sequence[dict[str, Any]], components: Sequence[int], games: GamesToCome | None
+) -> Prediction:
     """A round of the players at the time of the last one; imports kernels."""
     from ..frames.prediction import Prediction
 
@@ -107,4 +121,4 @@ def _prediction(rows: HistoryRows, players: Sequence[dict[str, Any]], components
     known = rows.contests_table.column("time_seconds").drop_null()
     time_seconds = known[-1].as_py() if len(known) else 0
     n_rounds = rows.contests_table.num_rows
-    return Prediction(display, handles, columns, time_seconds, n_rounds, components=components)
+    return Prediction(display, handles, columns, time_seconds, n_rounds, components=components, games=lambda: games)

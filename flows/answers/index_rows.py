@@ -25,6 +25,7 @@ from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import Titles
 
 if TYPE_CHECKING:
+    from ..chances.to_come import GamesToCome
     from ..results.display import Display
     from .dates import SmoothedPlayer
 
@@ -49,6 +50,19 @@ class IndexRows:
 
         about = self.manifest
         return Display.named(about.system, about.params, about.deviations, about.minimum, about.shift)
+
+    def games_to_come(self, value: str | None = None) -> GamesToCome | None:
+        """What was known at the publish of games that have not been played; None if it was not, or there are none.
+
+        ``value``: of the column by which the run learns. Raises ``ValueError``: it learns by none, or of no games.
+        """
+        from ..chances.to_come import GamesToCome, from_published  # imports kernels
+
+        if (published := self.manifest.chances) is not None:
+            return GamesToCome.of(from_published(published), value, self.name)
+        if value is not None:
+            raise ValueError(f"run {self.name} has not learnt of games between two; publish it again if it has any")
+        return None
 
     @cached_property
     def places(self) -> PlaceOptions:

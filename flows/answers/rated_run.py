@@ -38,6 +38,7 @@ from .leaderboard import first_end, leaderboard
 if TYPE_CHECKING:  # imports kernels
     from ranklake.rating_kernels import System
 
+    from ..chances.to_come import GamesToCome
     from .dates import DatesDifference
     from .lake_rows import LakeRows
 
@@ -194,16 +195,32 @@ class RatedRun:
         rows = self._rows_in(board, handles)
         return team_of(board, rows, self._note_about(board, rows))
 
-    def compare(self, handles: Sequence[str]) -> dict[str, Any]:
+    def compare(self, handles: Sequence[str], value: str | None = None, neutral: bool = True) -> dict[str, Any]:
         """Rated players with their common rounds and what is known of each pair, as :meth:`.PublishedRun.compare`.
 
-        Raises ``LakeError`` as :meth:`player`.
+        Raises ``LakeError`` as :meth:`player`, ``ValueError`` as :meth:`games_to_come`.
         """
         board = self.leaderboard()
         rows = list(dict.fromkeys(self._rows_in(board, handles)))
         players = board.take(pa.array(rows)).to_pylist()
         numbers = self.components_of([player["player"] for player in players])
-        return compare(self._whole_index() or self._rounds(), players, numbers)
+        games = self.games_to_come(value)
+        return compare(self._whole_index() or self._rounds(), players, numbers, games, neutral)
+
+    def games_to_come(self, value: str | None = None) -> GamesToCome | None:
+        """What is known of the games that have not been played; None if the contests have more than two participants.
+
+        ``value``: of the column by which the run learns. Raises ``ValueError``: it learns by none, or of no games.
+        """
+        from ..chances.record import learnt_chances
+        from ..chances.to_come import GamesToCome
+
+        rounds = RatedRounds(self.lake, self.name)
+        if (chances := learnt_chances(rounds)) is not None:
+            return GamesToCome.of(chances, value, self.name)
+        if value is not None:
+            raise ValueError(f"{no_games(self.name)}, and has learnt nothing of {value!r}")
+        return None
 
     def _rows_in(self, board: pa.Table, handles: Sequence[str]) -> list[int]:
         """The row of each player in the leaderboard; raises as :meth:`player`."""
@@ -296,3 +313,8 @@ class RatedRun:
         from .lake_rows import LakeRows
 
         return LakeRows(self.lake, self.name, self._deviations, self._titles, on_progress)
+
+
+def no_games(run_name: str) -> str:
+    """Why a run has no three chances, in words."""
+    return f"run {run_name} has contests of three participants or more"

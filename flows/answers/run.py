@@ -73,6 +73,7 @@ class PublishedRun(IndexRows):
             "places": asdict(self.places),
             "components": None if self.components is None else list(self.components.sizes),
             "note": "" if self.components is None else self.components.line(self._handles_of),
+            "chances": None if manifest.chances is None else manifest.chances.facts(),
             "last_time_seconds": self.last_time_seconds,
         }
 
@@ -156,14 +157,17 @@ class PublishedRun(IndexRows):
             )
         return difference_between(self.handles.handle(row), found, start, end).to_json()
 
-    def compare(self, handles: list[str]) -> dict[str, Any]:
-        """The common rounds of several players and the score of each pair; raises as :meth:`player`.
+    def compare(self, handles: list[str], value: str | None = None, neutral: bool = True) -> dict[str, Any]:
+        """The common rounds of several players and what is known of each pair; raises as :meth:`player`.
 
+        ``value``, ``neutral``: of games to come, see :class:`.GamesToCome` and :func:`.comparison.compare`; the run has
+        learnt by a column, otherwise ``ValueError`` is raised.
         ``note`` says that two of the players never met, not even through others; it is empty if all did.
         """
         rows = [self.handles.row(handle) for handle in handles]
         players = [self._player(row) for row in dict.fromkeys(rows)]
-        return comparison.compare(self, players, self._numbers_of(players))
+        games = self.games_to_come(value)
+        return comparison.compare(self, players, self._numbers_of(players), games, neutral)
 
     def team_rating(self, handles: list[str]) -> dict[str, Any]:
         """The rating of a team, its players and a note; as :meth:`RatedRun.team_rating`, raises as :meth:`player`."""

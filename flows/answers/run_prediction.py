@@ -27,14 +27,16 @@ def predict_run(
     weight: float = 1.0,
     precision: float = 1.0,
     deviations: float | None = None,
+    value: str | None = None,
 ) -> tuple[Prediction, dict[str, str]]:
     """Predict the next round of a run; also returns the rated name of the player of each handle, members included.
 
     Unrated players of the data set, and ``newcomers`` more, enter as newcomers. A handle ``ada+grace`` that no player
-    has is the team of these two.
+    has is the team of these two. Of games, three chances are those of all games, or of games with a ``value`` of the
+    column by which the run learns.
 
     Raises ``LakeError`` if there is no such run or player, or the run has no ratings or was interrupted.
-    Raises ``ValueError`` as :class:`Prediction`.
+    Raises ``ValueError`` as :class:`Prediction`, or if the run learns by no column.
     """
     run = Run.open(lake, run_name)
     state = RunState.read(run)
@@ -59,9 +61,13 @@ def predict_run(
     check_to_come(display.params, time_seconds, state.last_time, latest)
     at = np.array(rows + [-1] * newcomers, dtype=np.int64)
     selected = select_beliefs(display.system, display.params, state.columns, at)
-    given = {"weight": weight, "precision": precision}
-    numbers = [*RatedRun(lake, run_name).components_of(rows), *[-1] * newcomers]
-    return Prediction(display, players, selected, time_seconds, state.n_events, **given, components=numbers), names
+    opened = RatedRun(lake, run_name)
+    games = opened.games_to_come(value) if len(players) == 2 else None
+    numbers = [*opened.components_of(rows), *[-1] * newcomers]
+    return Prediction(
+        display, players, selected, time_seconds, state.n_events, weight=weight, precision=precision,
+        components=numbers, games=lambda: games,
+    ), names  # fmt: skip
 
 
 def members_of(dataset: Dataset, entrant: str) -> list[str]:

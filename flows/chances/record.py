@@ -170,17 +170,17 @@ def to_fit(stored: StoredFit) -> RoundFit:
     return RoundFit(stored.round, stored.games, stored.digest, _learnt(stored.overall), values)
 
 
+def to_stored(fit: RoundFit) -> StoredFit:
+    """A fit as it is stored."""
+    values = {value: _stored(one) for value, one in fit.values.items()}
+    return StoredFit(fit.round_index, fit.games, fit.digest, _stored(fit.overall), values)
+
+
 def store_chances(
     run: Run, lake: Lake, settings: ChanceSettings, rounds: int, digest: str, fits: Sequence[RoundFit]
 ) -> None:
     """Replace the record of a run; ``lake`` is that of its lease."""
-    stored = [
-        StoredFit(
-            one.round_index, one.games, one.digest, _stored(one.overall), {v: _stored(x) for v, x in one.values.items()}
-        )
-        for one in fits
-    ]  # fmt: skip
-    write_chances(run, lake, StoredChances(settings.facts(), rounds, digest, stored))
+    write_chances(run, lake, StoredChances(settings.facts(), rounds, digest, list(map(to_stored, fits))))
 
 
 def _stored(one: Learnt) -> StoredLearnt:

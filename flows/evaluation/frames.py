@@ -108,11 +108,11 @@ def evaluate_history(
         raise ValueError(f"history: lo must be a place from 0, got {rows['lo'][row]!r} in row {row!r}")
     compile_parts([SCORES] if system is None else [SCORES, CHANCES])
     if system is None:
-        scores = _entrants(None, None, rows, columns or {})[0].scores(scale=scale)
+        scores = entrants_of(None, None, rows, columns or {})[0].scores(scale=scale)
         return pd.DataFrame({name: one.summary() for name, one in scores.items()}).T.rename_axis("filter")
     found = find_system(system)
     params = build_params(found, hyperparameters)
-    entrants, _ = _entrants(found, params, rows, columns or {})
+    entrants, _ = entrants_of(found, params, rows, columns or {})
     results = _three_way(found, params, history, first_round, columns or {})
     if by == "result":
         if results is None:
@@ -127,7 +127,7 @@ def evaluate_history(
     return pd.DataFrame(summaries).T.rename_axis("filter")
 
 
-def _entrants(
+def entrants_of(
     system: System | None, params: Any, rows: pd.DataFrame, columns: Mapping[str, str]
 ) -> tuple[Entrants, Conditions]:
     """The entrants of a history's rows, and the conditions of its rounds."""
@@ -153,7 +153,7 @@ def _three_way(
     """
     if "team" not in columns and history["round_index"].value_counts().max() > 2:
         return None
-    entrants, conditions = _entrants(system, params, history, columns)
+    entrants, conditions = entrants_of(system, params, history, columns)
     if not np.isfinite(entrants.mu).all() or (np.diff(entrants.offsets) > 2).any():
         return None
     games = games_of_entrants(entrants, 0, conditions)

@@ -38,6 +38,7 @@ def predict(
     perf_ceiling: float = math.inf,
     precision: float = 1.0,
     deviations: float | None = None,
+    chances_of: str | None = None,
     **hyperparameters: Any,
 ) -> Prediction:
     """Predict a round among some players.
@@ -59,6 +60,9 @@ def predict(
         Weight, performance ceiling and precision of the round.
     deviations
         The display rating is mu - deviations (sigma - its limit); by default the system's own factor.
+    chances_of
+        Three chances by the draws and the advantage of games with this value of the column by which a run has learnt
+        them; by default of all games. For :class:`ranklake.Ratings` of a run.
 
     Raises
     ------
@@ -88,12 +92,14 @@ def predict(
     if new := initial.newcomers_among(names):
         warn_user(f"no rating of {unknown_names(new, initial.players)}: a newcomer in the prediction")
     met = getattr(beliefs, "__ranklake_components__", None)  # Ratings know who met whom
+    of_games = getattr(beliefs, "__ranklake_games__", None)  # Ratings know their games
     prediction = Prediction(
         Display(
             rating_system, params, rating_system.deviations if deviations is None else deviations,
             shift=shift_of(beliefs),
         ),
         entrants, columns, time_seconds, events, weight, perf_ceiling, precision, met(names) if met else (),
+        games=(lambda: of_games(chances_of)) if of_games else lambda: None,
     )  # fmt: skip
     for note in prediction.notes:
         warn_user(note)

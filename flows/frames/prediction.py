@@ -8,7 +8,7 @@ their ratings.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import chain
@@ -19,10 +19,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranklake.rating_kernels import Beliefs, Prior, Rounds, System
+from ranklake.rating_kernels.chances.games import Pairings
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 
+from ..chances.to_come import GamesToCome, ThreeChances
 from ..common.arguments import check_names, checked
 from ..common.configuration.settings import check_uncertainty
 from ..common.skipping import count_ignored, ignored_lines
@@ -125,6 +127,8 @@ class Prediction:
     ``components``: the number of the component of who met whom of each member; -1 if it is not known.
     ``apart``: a line about two members who never met, not even through others; else empty.
     ``notes``: what to know about the players, and the properties of the round that the system ignores.
+    ``games``: finds out what is known of games between two players, which may take a fit to all games so far; None: the
+    contests have more, or are not known.
     Raises ValueError: fewer than two players, a player twice, an invalid weight or precision, or teams for a system
     without a rule for them.
     """
@@ -140,7 +144,9 @@ class Prediction:
         perf_ceiling: float = math.inf,
         precision: float = 1.0,
         components: Sequence[int] = (),
+        games: Callable[[], GamesToCome | None] = lambda: None,
     ) -> None:
+        self._find_games, self._found_games = games, list[GamesToCome | None]()
         self._lineup, self._display, self._columns = Lineup.of(players), display, columns
         self.players, members = self._lineup.players, self._lineup.members
         self._row = {player: row for row, player in enumerate(self.players)}
@@ -207,20 +213,63 @@ class Prediction:
         i, j = self._find(player), self._find(opponent)
         return SkillDifference(*(float(of_pair[0]) for of_pair in self._differences(np.array([i]), np.array([j]))))
 
-    def pairs(self) -> pd.DataFrame:
+    @property
+    def games(self) -> GamesToCome | None:
+        """What is known of games between two players; None if the contests have more, or are not known."""
+        if not self._found_games:  # no cached_property: a warning is shown at the line of the caller
+            self._found_games.append(self._find_games())
+        return self._found_games[0]
+
+    def three_way(self, player: Any, opponent: Any, *, neutral: bool = False) -> ThreeChances:
+        """The chances of ``player`` in a game against ``opponent``: ``win, draw, loss``, and the ``expected`` score.
+
+        ``player`` is the first one, who has the advantage that the games so far have shown, unless ``neutral``.
+        Raises ValueError: the contests are no games between two.
+        """
+        if self.games is None:
+            raise ValueError(
+                "three chances are of games between two, and the contests have more participants, or are not known; "
+                "chance() is that to finish before another one"
+            )
+        i, j = self._find(player), self._find(opponent)
+        return ThreeChances(*(float(of_pair[0]) for of_pair in self._games(np.array([i]), np.array([j]), neutral)[0]))
+
+    def pairs(self, *, neutral: bool = False) -> pd.DataFrame:
         """Every ordered pair of entrants: ``player, against, chance, connected``; with uncertain skills also the
-        numbers of :meth:`difference`.
+        numbers of :meth:`difference`, and of games those of :meth:`three_way` and the ``advantage`` of ``player``.
         """
         one, other = np.nonzero(~np.eye(len(self), dtype=bool))
         names = pd.Index(self.players)
-        return pd.DataFrame({"player": names[one], "against": names[other], **self.pair_columns(one, other)})
+        numbers = self.pair_columns(one, other, neutral)
+        return pd.DataFrame({"player": names[one], "against": names[other], **numbers})
 
-    def pair_columns(self, one: Longs, other: Longs) -> dict[str, npt.NDArray[Any]]:
+    def pair_columns(self, one: Longs, other: Longs, neutral: bool = False) -> dict[str, npt.NDArray[Any]]:
         """The columns of some pairs of entrants, given their rows; see :meth:`pairs`."""
         columns = {"chance": self.chances()[one, other], "connected": self._are_connected(one, other)}
         if self._display.system.uncertainty:
             columns |= self._differences(one, other)._asdict()
+        if self.games is not None:
+            advantage = np.full(len(one), 0.0 if neutral else self.games.learnt.advantage)
+            columns |= {**self._games(one, other, neutral)[0]._asdict(), "advantage": advantage}
         return columns
+
+    def game_columns(self, neutral: bool = False) -> dict[str, Floats]:
+        """The numbers of both entrants of a game, the first of whom has the advantage; see :meth:`pair_columns`."""
+        one, other = np.array([0, 1]), np.array([1, 0])
+        columns = self.pair_columns(one, other, neutral)
+        if self.games is not None:
+            first, second = (np.array(of_one)[:, 0] for of_one in self._games(one, other, neutral))
+            columns |= dict(zip(ThreeChances._fields, np.column_stack((first, second)), strict=True))
+            columns["advantage"] = columns["advantage"] * np.array([1.0, -1.0])
+        return columns
+
+    def _games(self, one: Longs, other: Longs, neutral: bool) -> tuple[ThreeChances, ThreeChances]:
+        """The chances of both entrants of some games."""
+        assert self.games is not None, "games between two"
+        display, sides = self._display, (self._part(one), self._part(other))
+        with announce_compilation(display.system.name):
+            games = Pairings(display.system, display.params, self._round.conditions.take(0), 2, *sides)
+            return self.games.chances(games, neutral)
 
     def _differences(self, one: Longs, other: Longs) -> SkillDifference:
         mu, sigma = self.mu, self.sigma
@@ -308,13 +357,14 @@ class Prediction:
         return store
 
     def _beats(self, rows: slice, columns: slice) -> Floats:
-        def part(index: Any) -> Prior:
-            prior = self._prior
-            return Prior(prior.mu[index], prior.sigma[index], prior.beta[index], prior.n_before[index])
-
         conditions, system = self._round.conditions.take(0), self._display.system
         with announce_compilation(system.name):
-            return system.beats(self._display.params, conditions, len(self), part((rows, None)), part((None, columns)))
+            one, other = self._part((rows, None)), self._part((None, columns))
+            return system.beats(self._display.params, conditions, len(self), one, other)
+
+    def _part(self, rows: Any) -> Prior:
+        prior = self._prior
+        return Prior(prior.mu[rows], prior.sigma[rows], prior.beta[rows], prior.n_before[rows])
 
     def _play(self, row: int, place: int) -> tuple[float, float]:
         """``mu`` and ``sigma`` of the player in ``row`` after finishing at ``place``."""

@@ -103,7 +103,7 @@ def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
     skills = any("difference" in pair for pair in found["pairs"])
     players = [about(run, one) for one in found["players"]]
     shown = {"players": players, "pairs": found["pairs"], "apart": found["note"]}
-    return shown | {"skills": skills, "history": history}
+    return shown | {"skills": skills, "games": found.get("games"), "history": history}
 
 
 def about(run: PublishedRun, player: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from ranklake.storage import Lake
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.schemas import PLACES, PUBLISHED, ROUNDS
 
+from ..chances.record import learnt_chances
+from ..chances.to_come import to_published
 from ..common.progress import ProgressCallback, in_parts, not_shown
 from ..results.attributes import player_attributes
 from ..results.components import Components
@@ -237,6 +239,7 @@ class Content:
             "games": self._dataset.kind == GAMES_KIND,
             "places": self.places.to_json(),
             "uncertainty": self.uncertainty,
+            **({} if (learnt := learnt_chances(self._rated)) is None else {"chances": to_published(learnt)}),
         }
 
     @cached_property

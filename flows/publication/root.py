@@ -21,6 +21,7 @@ from ranklake.storage.lake.schemas import FORMAT_VERSION, PUBLISHED
 from ranklake.storage.leases.lease import Lease
 from ranklake.storage.runs.entry_ratings import entry_files
 
+from ..chances.published import PublishedChances
 from ..results.level_shifts import LevelShifts
 
 INDEX = "index.json"
@@ -82,6 +83,8 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     ``tables``: the version of each Delta table. Empty in the roots of earlier releases, whose tables have their newest
     one.
     ``plain``: the plain leaderboard, beside the root. Earlier releases wrote none.
+    ``chances``: draws and advantage that the run has learnt; None for contests of more than two participants. Earlier
+    releases wrote none.
     ``indexed``: whether the root is an :class:`IndexManifest`.
     ``places``: who has a place and how wide its interval is, as ``PlaceOptions.to_json``.
     ``uncertainty``: that of the system; None in the roots of earlier releases.
@@ -108,6 +111,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     games: bool = False
     tables: dict[str, int] = {}
     plain: IndexFile | None = None
+    chances: PublishedChances | None = None
     indexed: bool = True
     places: dict[str, Any] = {}
     uncertainty: float | None = None

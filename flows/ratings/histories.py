@@ -18,6 +18,7 @@ from ranklake.storage.datasets.tables.teams import Teams
 
 from ..answers.dates import DatesDifference, SmoothedPlayer
 from ..answers.rated_run import RatedRun
+from ..chances.record import RunChances, learnt_chances
 from ..common.configuration.settings import check_times
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.history import smooth_results
@@ -168,6 +169,10 @@ class RunHistory:
     def between(self, player: str, start: int, end: int) -> DatesDifference:
         """The difference of a player's skill between two dates, by the smoothing of the run."""
         return RatedRun(Lake.open(self.lake), self.run).between(player, start, end)
+
+    def chances(self) -> RunChances | None:
+        """What the run has learnt of games between two; None if the contests have more participants."""
+        return learnt_chances(RatedRounds(Lake.open(self.lake), self.run))
 
     def components(self, stop: int | None = None) -> Components:
         """Who met whom in the run, or in its rounds before ``stop``."""

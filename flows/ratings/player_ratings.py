@@ -12,6 +12,7 @@ import pandas as pd
 from ranklake.storage.names.hints import hint, near_names
 
 from ..answers.frame_rows import FrameRows
+from ..chances.to_come import GamesToCome
 from ..common.arguments import check_names, checked
 from ..common.configuration.settings import check_uncertainty, params_to_json
 from ..frames.beliefs import PlayerBeliefs
@@ -204,21 +205,25 @@ class PlayerRatings(Generic[FrameT]):
         perf_ceiling: float = math.inf,
         precision: float = 1.0,
         deviations: float | None = None,
+        chances_of: str | None = None,
     ) -> Prediction:
         """Predict a round among some players; see :func:`ranklake.predict`."""
         return predict(
             self, players, time=time, weight=weight, perf_ceiling=perf_ceiling, precision=precision,
-            deviations=self._factor(deviations),
+            deviations=self._factor(deviations), chances_of=chances_of,
         )  # fmt: skip
 
     @checked
-    def compare(self, players: Sequence[Any]) -> FrameT:
+    def compare(self, players: Sequence[Any], *, neutral: bool = True, chances_of: str | None = None) -> FrameT:
         """What is known of each pair of some players, at the time of the last round.
 
         Parameters
         ----------
         players
             Two or more rated players.
+        neutral, chances_of
+            Of games: on neutral ground; otherwise there is a row for each order of a pair, and the first player has the
+            advantage that the games have shown. ``chances_of`` is that of :func:`ranklake.predict`.
 
         Returns
         -------
@@ -227,7 +232,8 @@ class PlayerRatings(Generic[FrameT]):
             one, a tie counts half, and ``connected``: whether they met, even through others. If the system has an
             uncertainty of skills, also the ``difference`` of the skills, its standard ``deviation``, and
             ``skill_chance``: that the skill of ``player`` is the higher one, which is not the chance to win the next
-            round. Of the kind of the results.
+            round. Of games between two also ``win, draw, loss``, the ``expected`` score and the ``advantage`` of
+            ``player``. Of the kind of the results.
 
         Raises
         ------
@@ -236,7 +242,11 @@ class PlayerRatings(Generic[FrameT]):
         """
         for player in players:
             self._check_player(player)
-        pairs = self.predict(list(players)).pairs()
+        prediction = self.predict(list(players), chances_of=chances_of)
+        pairs = prediction.pairs(neutral=neutral)
+        if not neutral and prediction.games is not None:
+            every: FrameT = as_kind(pairs, self._kind)
+            return every
         order = {player: number for number, player in enumerate(players)}
         first = pairs["player"].map(order) < pairs["against"].map(order)
         compared: FrameT = as_kind(pairs[first].reset_index(drop=True), self._kind)
@@ -321,6 +331,13 @@ class PlayerRatings(Generic[FrameT]):
     def _note(self, players: Sequence[Any]) -> str:
         """A line if some of these players never met, not even through others; else empty."""
         return apart(self.__ranklake_components__(players), players)
+
+    def __ranklake_games__(self, value: str | None = None) -> GamesToCome | None:
+        """What is known of games between two that have not been played; None if it is not, or the contests have more.
+
+        ``value``: of a column by which a run has learnt.
+        """
+        return None
 
     def _display(self, deviations: float | None = None) -> Display:
         """The display rating; ``deviations`` replaces the default."""

@@ -17,6 +17,8 @@ from ranklake.storage import Lake, Run
 from ranklake.storage.runs.components import Meetings
 
 from ..answers.dates import DatesDifference, difference_between
+from ..chances.record import RunChances
+from ..chances.to_come import GamesToCome
 from ..common.arguments import checked
 from ..common.configuration.settings import SystemName, params_to_json
 from ..common.text import count
@@ -37,6 +39,7 @@ from ..sources.base import OnError
 from ..sources.options import Duplicates
 from . import stored
 from .boards import players_of
+from .games import chances_of_history
 from .growing import GrowingBeliefs, GrowingHistory
 from .histories import RunHistory, history_of, run_beliefs, scored_columns, shown_by, smoothed_history, smoothed_player
 from .player_ratings import FrameT, PlayerRatings
@@ -83,6 +86,7 @@ class Ratings(PlayerRatings[FrameT]):
         self._history: Any = history
         self._growing: tuple[GrowingBeliefs, GrowingHistory] | None = None
         self._smoothed: tuple[pd.DataFrame, Smoothing] | None = None
+        self._known_chances = list[RunChances | None]()  # what games have taught, once it was asked for
 
     @classmethod
     @checked
@@ -278,6 +282,23 @@ class Ratings(PlayerRatings[FrameT]):
         with more than two players and a hundredth of all, and :meth:`predict` of players of any two.
         """
         return self._components.sizes
+
+    def __ranklake_games__(self, value: str | None = None) -> GamesToCome | None:
+        """As :meth:`PlayerRatings.__ranklake_games__`: of a run what it has learnt, otherwise a fit to all games."""
+        if not self._known_chances:
+            self._known_chances.append(self._find_chances())
+        if (chances := self._known_chances[0]) is None:
+            return None
+        found = GamesToCome.of(chances, value, "" if self._source is None else self._source.run)
+        if found.note:
+            warn_user(found.note)
+        return found
+
+    def _find_chances(self) -> RunChances | None:
+        if self._source is not None:
+            return self._source.chances()
+        rows, columns = scored_columns(self._reading, to_pandas(self.history))
+        return chances_of_history(rows, columns, self._beliefs.system, self._beliefs.params)
 
     @cached_property
     def _components(self) -> Components:

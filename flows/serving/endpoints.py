@@ -176,6 +176,15 @@ def _is_shown(player: Mapping[str, Any], provisional: str) -> bool:
     return provisional == "show" or player["provisional"] == (provisional == "only")
 
 
+def _compare(run: PublishedRun, values: Values) -> Any:
+    value = values["chances_of"]
+    try:
+        run.games_to_come(value)
+    except ValueError as error:
+        raise Problem.of_parameter("chances_of", value, f"is not possible: {error}") from error
+    return run.compare(values["handles"], value, values["neutral"] == "true")
+
+
 def _distribution(run: PublishedRun, values: Values) -> Any:
     try:
         at = None if values["year"] is None else int(datetime(values["year"] + 1, 1, 1, tzinfo=UTC).timestamp()) - 1
@@ -250,8 +259,13 @@ ENDPOINTS = (
     Endpoint("/players", "Several players.", (_handles(MOST_HANDLES), *_PLACES),
              lambda run, values: many_players(run, values["handles"], _places(run, values), values["provisional"]),
              long=("handles",)),
-    Endpoint("/compare", "Common contests of several players; score and chance of each pair.",
-             (_handles(MOST_COMPARED),), lambda run, values: run.compare(values["handles"])),
+    Endpoint("/compare", "Common contests of several players; score, chance and difference of each pair.", (
+        _handles(MOST_COMPARED),
+        Parameter("neutral", "text", "Games on neutral ground. If not, each pair is there with either player as the "
+                  "first one, who has the advantage that the run has learnt.", "true", choices=("true", "false")),
+        Parameter("chances_of", "text", "Draws and advantage of games with this value of the column by which the run "
+                  "learns; by default of all games.", None, 1, 1000),
+    ), _compare),
     Endpoint("/teamrate", "The rating of a team of players.", (_handles(MOST_HANDLES),),
              lambda run, values: run.team_rating(values["handles"])),
     Endpoint("/distribution", "Distribution of the ratings: bins and quantiles.", (

@@ -246,7 +246,8 @@ class SiteParts:
     def shells(self) -> dict[str, str]:
         """Pages that a script fills; they belong to no version, so that their addresses stay."""
         timeless, links = self._facts(), [SiteLinks(page, "", self._assets) for page in SHELLS]
-        render, of_pairs = self._templates.render, {"pairs": [], "apart": "", "skills": self.uncertainty > 0}
+        render = self._templates.render
+        of_pairs = {"pairs": [], "apart": "", "skills": self.uncertainty > 0, "games": None}
         return {
             SHELLS[0]: render("player", timeless, links[0], player=None, rounds=[]),
             SHELLS[1]: render("compare", timeless, links[1], players=[], **of_pairs),

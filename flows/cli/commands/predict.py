@@ -12,6 +12,7 @@ from ..terminal.options import (
     FINITE,
     TIME,
     ChosenRun,
+    chances_of_option,
     chosen_run,
     format_option,
     handles_in,
@@ -42,6 +43,9 @@ _LADDER = 25  # maximum number of places in a table
 @click.option("--of", "player", metavar="HANDLE", help="Show this entrant's rating after each place.")
 @click.option("--target", type=FINITE, metavar="RATING", help="Show the place that --of needs for this rating.")
 @click.option("--pairs", is_flag=True, help="Show the chances of every pair, one row a pair.")
+@click.option("--neutral", is_flag=True, help="Of a game between two: on neutral ground, without the advantage of the "
+              "first entrant that the run has learnt.")  # fmt: skip
+@chances_of_option
 @click.option("--time", "time_seconds", type=TIME, help="End of the round, UTC; by default the end "
               "of the last rated round.")  # fmt: skip
 @click.option("--weight", type=float, default=1.0, show_default=True, help="Weight of the round.")
@@ -58,6 +62,8 @@ def predict(
     player: str | None,
     target: float | None,
     pairs: bool,
+    neutral: bool,
+    chances_of: str | None,
     time_seconds: int | None,
     weight: float,
     precision: float,
@@ -68,7 +74,8 @@ def predict(
 
     With --of, show the rating of a player after each place, with the others in the order of their ratings. With
     --target, show the place that the player needs. A tie counts half in a chance. HANDLE+HANDLE is a team; --of is then
-    a member, and places are those of its team.
+    a member, and places are those of its team. Of a game between two, show the chances of a win, a draw and a loss of
+    the first entrant, and the difference of the skills.
     """
     from ranklake.rating_kernels.core.limits import PRECISION, TIME_SECONDS, WEIGHT
 
@@ -90,18 +97,21 @@ def predict(
         if len(named) + newcomers < 2:
             raise ValueError("give at least two entrants: as arguments, by --field FILE or by --newcomers N")
         prediction, names = predict_run(
-            chosen.open(), chosen.run, named, newcomers, time_seconds, weight, precision, chosen.deviations
+            chosen.open(), chosen.run, named, newcomers, time_seconds, weight, precision, chosen.deviations, chances_of
         )
         if strict and prediction.apart:
             raise ValueError(f"{prediction.apart}; without --strict, this is a warning")
-    for note in prediction.notes:
+        if prediction.games is None and (neutral or chances_of is not None):
+            raise ValueError("--neutral and --chances-of are for a game between two entrants of a run of such games")
+    learnt = prediction.games.note if prediction.games is not None else ""
+    for note in filter(None, (*prediction.notes, learnt)):
         print_line(note, err=True)
     if player is not None:
         _print_places(prediction, names[player], target, form)
     elif pairs:
-        _print_pairs(prediction, form)
+        _print_pairs(prediction, neutral, form)
     else:
-        _print_entrants(prediction, form)
+        _print_entrants(prediction, neutral, form)
 
 
 @click.command()
@@ -131,8 +141,7 @@ def teamrate(handles: tuple[str, ...], chosen: ChosenRun, form: str) -> None:
     print_line(f"team rating {rated.format.rating(team['rating'])}: {listed}")
 
 
-def _print_entrants(prediction: Prediction, form: Form) -> None:
-    import numpy as np
+def _print_entrants(prediction: Prediction, neutral: bool, form: Form) -> None:
     import pyarrow as pa
 
     if form.name == "table":
@@ -142,20 +151,22 @@ def _print_entrants(prediction: Prediction, form: Form) -> None:
         if len(prediction) == 2:
             from ..terminal.show_pairs import pair_lines
 
-            for line in pair_lines(prediction):
+            for line in pair_lines(prediction, neutral):
                 print_line(line)
     else:
         rows = prediction.table().reset_index(names="handle")
         if len(prediction) == 2:
-            rows = rows.assign(**prediction.pair_columns(np.array([0, 1]), np.array([1, 0])))
+            rows = rows.assign(**prediction.game_columns(neutral))
         rows = rows.sort_values("expected_place", kind="stable")
         write_rows(pa.Table.from_pandas(rows, preserve_index=False), form)
 
 
-def _print_pairs(prediction: Prediction, form: Form) -> None:
+def _print_pairs(prediction: Prediction, neutral: bool, form: Form) -> None:
     import pyarrow as pa
 
-    rows = pa.Table.from_pandas(prediction.pairs().rename(columns={"player": "handle"}), preserve_index=False)
+    rows = pa.Table.from_pandas(
+        prediction.pairs(neutral=neutral).rename(columns={"player": "handle"}), preserve_index=False
+    )
     if form.name == "table":
         from ..terminal.show_pairs import pairs_table
 

@@ -122,6 +122,10 @@ replace_option = click.option(
 rewrite_option = click.option(
     "--rewrite", is_flag=True, help="Write contests again even if they are unchanged; repairs damaged standings."
 )
+chances_of_option = click.option(
+    "--chances-of", metavar="VALUE", help="Draws and advantage of games with this value of the column of "
+    "`rate --chances-by`; by default of all games.",
+)  # fmt: skip
 run_option = click.option("--run", type=RUN, required=True, help="Name of the run, as `ranklake runs` lists it.")
 
 

@@ -9,13 +9,14 @@ import pyarrow as pa
 from rich.table import Table
 from rich.text import Text
 
-from ...common.text import cell, percent, quoted
+from ...common.text import cell, count, percent, quoted
 from ...results.rating_format import RatingFormat
 from .tables import NAME, NUMBER, WHOLE, new_table
 
 if TYPE_CHECKING:
     from ...frames.prediction import Prediction
 
+_OF_GAMES = ("win", "draw", "loss")
 _HIGHER = "skill higher"  # heading of the chance that the skill is the higher one
 
 
@@ -38,13 +39,25 @@ def pairs_table(pairs: pa.Table, form: RatingFormat) -> Table:
     return table
 
 
-def pair_lines(prediction: Prediction) -> Iterator[str]:
+def pair_lines(prediction: Prediction, neutral: bool) -> Iterator[str]:
     """What is known of two entrants, in words."""
-    first = quoted(str(prediction.players[0]))
-    pair: dict[Any, Any] = prediction.pairs().to_dict("records")[0]
+    (first, second), form = (quoted(str(player)) for player in prediction.players), prediction.format
+    pair = {name: float(values[0]) for name, values in prediction.game_columns(neutral).items()}
+    if prediction.games is not None:
+        yield "  ".join(f"{name} {pair[name]:.3f}" for name in ("win", "draw", "loss", "expected"))
+        yield learnt_line(prediction.games.facts() | {"neutral": neutral}, form.decimals)
     if "difference" in pair:
-        apart, higher = difference_text(pair, prediction.format), percent(pair["skill_chance"])
-        yield f"skills: {first} {apart}; chance that the skill of {first} is the higher one {higher}"
+        apart, higher = f"{form.change(pair['difference'])} +- {form.rating(pair['deviation'])}", pair["skill_chance"]
+        yield f"skill of {first} minus that of {second}: {apart} points; chance that it is higher {percent(higher)}"
+
+
+def learnt_line(games: Mapping[str, Any], decimals: int) -> str:
+    """What games have taught, in words; the advantage with so many decimals."""
+    nu = "" if games["nu"] is None else f"nu {games['nu']:.2f} +- {games['nu_error']:.2f}, "
+    ahead, error = (f"{games[name] + 0.0:.{decimals}f}" for name in ("advantage", "advantage_error"))
+    known = f"advantage {ahead} +- {error} points to the first, " if games["advantage_error"] else ""
+    ground = "; on neutral ground, without it" if known and games["neutral"] else ""
+    return f"{nu}{known}from {count(games['games'], 'game')}{ground}"
 
 
 def _names(pair: Mapping[str, Any]) -> list[Text]:
@@ -53,12 +66,15 @@ def _names(pair: Mapping[str, Any]) -> list[Text]:
 
 def _columns_of(pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The columns of what is known of the pairs; a system without an uncertainty has no difference."""
-    known = {"difference": WHOLE, _HIGHER: NUMBER} if pairs and "difference" in pairs[0] else {}
-    return {"chance": NUMBER} | known
+    pair = pairs[0] if pairs else {}
+    of_games = dict.fromkeys(_OF_GAMES, NUMBER) if _OF_GAMES[0] in pair else {}
+    return {"chance": NUMBER} | of_games | ({"difference": WHOLE, _HIGHER: NUMBER} if "difference" in pair else {})
 
 
 def _cells(pair: Mapping[str, Any], form: RatingFormat) -> list[str]:
     cells = [percent(pair["chance"])]
+    if _OF_GAMES[0] in pair:
+        cells += [percent(pair[name]) for name in _OF_GAMES]
     if "difference" in pair:
         cells += [difference_text(pair, form), percent(pair["skill_chance"])]
     return cells

@@ -93,10 +93,12 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
     rows = {"place": [1, 2], "handle": [name, "b"], "perf": [None, 1500], "rating": [1500, 1400], "change": [None, -9]}
     about = {"contest_id": name, "name": name, "url": name, "time_seconds": None, "n_players": 2, "n_rows": 2}
     pair = {"handle": name, "against": name, "wins": 1, "losses": 0, "draws": 1, "chance": 0.5,
-            "difference": 9.0, "deviation": 90.0, "skill_chance": 0.54}  # fmt: skip
+            "difference": 9.0, "deviation": 90.0, "skill_chance": 0.54,
+            "win": 0.4, "draw": 0.2, "loss": 0.4}  # fmt: skip
     bins = distribution(np.array([1400.0, 1500.0]))
     titles = [{"name": name, "minimum": None, "class": "t t0", "n": 2, "below": 0.0}]
     listed = {"name": name, "time_seconds": 0, "n_players": 2, "address": links.contest(name)}
+    games = {"games": 20, "advantage": 30.0, "advantage_error": 9.0}
     both = {"players": [player(name)] * 2, "pairs": [pair], "apart": name, "history": {"players": [series] * 2}}
     one = {"player": player(name, **{name: name}), "rounds": rounds, "history": {"players": [series]}}
     changes = {
@@ -125,7 +127,7 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "leaderboard": templates.render("leaderboard", run, links, **page),
         "groups": templates.render("groups", run, links, sections=[section]),
         "player": templates.render("player", run, links, **one),
-        "compare": templates.render("compare", run, links, **both, skills=True),
+        "compare": templates.render("compare", run, links, **both, skills=True, games=games),
         "contests": templates.render("contests", run, links, contests=[listed]),
         "contest": templates.render("contest", run, links, contest=about, rows=rows, data=""),
         "contest of teams": templates.render("contest", run, links, contest=about, rows=rows | teams,
@@ -204,7 +206,13 @@ def test_pages__show_the_interval_of_a_place_and_mark_provisional_ratings(links:
     assert "Rating1500 Place1,200 (9-1,700) Better than50.00 %" in pages[0]
     assert "Rating1500? provisional: 2 more rounds Place– Better than–" in pages[1]
     both = text(
-        "compare", players=[ranked, provisional], pairs=[], apart="", skills=False, history={"players": [graph]}
+        "compare",
+        players=[ranked, provisional],
+        pairs=[],
+        apart="",
+        skills=False,
+        games=None,
+        history={"players": [graph]},
     )
     assert "ada1,200 (9-1,700)1500" in both
     assert "bob–1500?" in both
