@@ -266,7 +266,7 @@ class Prediction:
     def _games(self, one: Longs, other: Longs, neutral: bool) -> tuple[ThreeChances, ThreeChances]:
         """The chances of both entrants of some games."""
         assert self.games is not None, "games between two"
-        display, sides = self._display, (self._part(one), self._part(other))
+        display, sides = self._display, (part_of(self._prior, one), part_of(self._prior, other))
         with announce_compilation(display.system.name):
             games = Pairings(display.system, display.params, self._round.conditions.take(0), 2, *sides)
             return self.games.chances(games, neutral)
@@ -359,12 +359,8 @@ class Prediction:
     def _beats(self, rows: slice, columns: slice) -> Floats:
         conditions, system = self._round.conditions.take(0), self._display.system
         with announce_compilation(system.name):
-            one, other = self._part((rows, None)), self._part((None, columns))
+            one, other = part_of(self._prior, (rows, None)), part_of(self._prior, (None, columns))
             return system.beats(self._display.params, conditions, len(self), one, other)
-
-    def _part(self, rows: Any) -> Prior:
-        prior = self._prior
-        return Prior(prior.mu[rows], prior.sigma[rows], prior.beta[rows], prior.n_before[rows])
 
     def _play(self, row: int, place: int) -> tuple[float, float]:
         """``mu`` and ``sigma`` of the player in ``row`` after finishing at ``place``."""
@@ -387,6 +383,11 @@ class Prediction:
             raise named_error(error, system, params, played, name, 0, player, "choose other values") from error
         at = int(np.flatnonzero(rows == row)[0])
         return float(outcome.mu[at]), float(outcome.sigma[at])
+
+
+def part_of(prior: Prior, rows: Any) -> Prior:
+    """Some rows of the beliefs before a round."""
+    return Prior(prior.mu[rows], prior.sigma[rows], prior.beta[rows], prior.n_before[rows])
 
 
 def _check_prior(players: Sequence[Any], prior: Prior) -> None:

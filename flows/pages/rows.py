@@ -14,6 +14,7 @@ from html import escape
 from itertools import groupby, pairwise, repeat
 from typing import Any
 
+from ..common.text import percent
 from ..results.rating_format import RatingFormat
 from .links import Links, chance, day, short
 
@@ -71,8 +72,9 @@ def preview_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
     """Rows of a preview: place, player, performance, rating before and after, change, expected place, next title.
 
     ``rows``: lists of the columns of a preview, perhaps with ``team``; None for no value. Entrants without a place have
-    no change.
+    no change. With ``win, draw, loss`` in a game between two.
     """
+    game = zip(*(rows[name] for name in ("win", "draw", "loss")), strict=True) if "win" in rows else repeat(())
     shown, tier, player = _number(form), _tiers(form), _players(links)
     names = ("handle", "perf", "rating_before", "rating", "change", "expected_place", "next_title",
              "next_title_place", "next_title_chance")  # fmt: skip
@@ -82,13 +84,14 @@ def preview_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
             f"<td>{player(handle)}<td>{shown(perf)}<td>{shown(before)}"
             f"<td>{shown(rating)}<td>{'–' if change is None else _change(before, rating, form)}"
             f"<td>{'–' if expected is None else f'{expected:.1f}'}<td>{escape(short(title)) if title else '–'}"
-            f"<td>{_or_dash(needed)}<td>{'–' if likely is None else chance(likely)}",
+            f"<td>{_or_dash(needed)}<td>{'–' if likely is None else chance(likely)}"
+            f"{''.join(f'<td>{escape(percent(one))}' for one in three)}",
         )
-        for handle, perf, before, rating, change, expected, title, needed, likely in zip(
-            *(rows[name] for name in names), strict=True
+        for (handle, perf, before, rating, change, expected, title, needed, likely), three in zip(
+            zip(*(rows[name] for name in names), strict=True), game, strict=False
         )
     )
-    return _bodies(rows, cells, 10)
+    return _bodies(rows, cells, 13 if "win" in rows else 10)
 
 
 def _bodies(rows: Columns, cells: Iterable[tuple[str, str]], n_columns: int) -> str:

@@ -87,7 +87,8 @@ def preview(
         or of more than 100 members of teams.
         ``next_title_chance`` is the chance of this place or a better one before the round. With a column of teams
         also ``team``, after ``player``; places are then those of teams, and a member reaches its next
-        title with its team.
+        title with its team. Of a game between two, where the ratings know such games, ``win, draw, loss`` are its
+        chances before it, on neutral ground.
 
     Raises
     ------
@@ -131,7 +132,9 @@ def _preview_beliefs(
     events, last = initial.last_event
     beliefs = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     factor = rating_system.deviations if deviations is None else deviations
-    rules = Rules(Display(rating_system, params, factor, shift=shift_of(ratings)), titles, Skipping.of(rating_system))
+    display = Display(rating_system, params, factor, shift=shift_of(ratings))
+    games = getattr(ratings, "__ranklake_games__", lambda: None)  # Ratings know their games
+    rules = Rules(display, titles, Skipping.of(rating_system), games)
     found = preview_next(rules, standings, beliefs, events, (last, int(known.max())) if len(known) else ())
     texts = [player for player in initial.players if isinstance(player, str)]
     new = [player for player in initial.newcomers_among(names) if isinstance(player, str)]

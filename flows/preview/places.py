@@ -31,6 +31,7 @@ from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.rating_kernels.core.system import PerformanceLaw
 from ranklake.rating_kernels.inference.win_probability import logistic, normal
 
+from ..frames.prediction import part_of
 from .lattice import Lattice
 
 Floats = npt.NDArray[np.float64]
@@ -66,7 +67,7 @@ class PlaceModel:
         places, step = np.empty(n), max(1, _PAIRS // n)
         for start in range(0, n, step):
             rows = slice(start, start + step)
-            others, some = _part(self._prior, (None, slice(None))), _part(self._prior, (rows, None))
+            others, some = part_of(self._prior, (None, slice(None))), part_of(self._prior, (rows, None))
             places[rows] = 0.5 + self._beats(others, some).sum(axis=1)
         return places
 
@@ -132,7 +133,3 @@ def _density(law: PerformanceLaw, x: Floats) -> Floats:
     z = (x - law.mean) / law.deviation
     density: Floats = np.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * law.deviation)
     return density
-
-
-def _part(prior: Prior, index: Any) -> Prior:
-    return Prior(prior.mu[index], prior.sigma[index], prior.beta[index], prior.n_before[index])

@@ -6,6 +6,7 @@ run. The ratings are therefore equal to the bit to those of the contest after it
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from ranklake.rating_kernels import Outcome, Rounds
+from ranklake.rating_kernels.chances.games import Pairings
 from ranklake.storage.datasets.rating_limits import in_range
 
+from ..chances.to_come import GamesToCome, ThreeChances
 from ..common.configuration.settings import check_to_come
 from ..common.skipping import REASONS, Skipping, count_ignored, ignored_lines
 from ..compilation.compile import announce_compilation, compile_kernels
@@ -24,6 +27,7 @@ from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns, select_beliefs
 from ..execution.rounds import check_teams, rate_rounds
 from ..execution.team_laws import team_prior
+from ..frames.prediction import part_of
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
 from ..results.titles import Titles
@@ -31,19 +35,25 @@ from .needed import places_needed
 from .places import PlaceModel
 from .standings import Standings
 
+_UNKNOWN = ("perf", "mu", "sigma", "rating", "change")  # of an entrant without a place
 COLUMNS = (
     "place", "handle", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "rating_before", "rating", "change",
     "expected_place", "next_title", "next_title_chance", "next_title_place",
 )  # fmt: skip
+GAME = ThreeChances._fields[:3]
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a contest is rated and shown; ``skipping`` are the contests that are not rated."""
+    """How a contest is rated and shown; ``skipping`` are the contests that are not rated.
+
+    ``games``: finds out what is known of games between two; None: the contests have more participants.
+    """
 
     display: Display
     titles: Titles
     skipping: Skipping
+    games: Callable[[], GamesToCome | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +61,8 @@ class Preview:
     """A contest, as if it were rated.
 
     ``standings``: the participants, best first, then the entrants without a place.
-    ``columns``: by the names of :data:`COLUMNS` without ``handle``, in this order. NaN and 0 stand for none. An entrant
+    ``columns``: by the names of :data:`COLUMNS` without ``handle``, in this order; of a game between two also
+    :data:`GAME`, its chances on neutral ground before it. NaN and 0 stand for none. An entrant
     without a place has no performance, posterior and change. In a contest of teams, places are those of teams.
     ``notes``: what to know about the contest: newcomers who are nearly called as a player, columns that the system
     ignores.
@@ -66,12 +77,15 @@ class Preview:
         return len(self.standings)
 
     def table(self) -> pa.Table:
-        """The columns :data:`COLUMNS` in the order of the standings, null for none; ``team`` follows ``handle``."""
+        """The columns :data:`COLUMNS` in the order of the standings, null for none: ``team`` follows ``handle``, those
+        of a game come last.
+        """
         arrays: dict[str, Any] = {"handle": pa.array(self.standings.players)}
         names = list(COLUMNS)
         if self.standings.team_names is not None:
             arrays["team"] = pa.array(self.standings.team_names)
             names.insert(names.index("handle") + 1, "team")
+        names += [name for name in GAME if name in self.columns]
         for name, values in self.columns.items():
             if name.endswith("place") and name != "expected_place":
                 arrays[name] = pa.array(values, pa.int32(), mask=values == 0)
@@ -134,10 +148,16 @@ def preview_round(
         "rating": rating, "change": rating - before, "expected_place": expected, "next_title": titles,
         "next_title_chance": chance, "next_title_place": needed,
     }  # fmt: skip
-    for name in ("perf", "mu", "sigma", "rating", "change"):
+    for name in _UNKNOWN:
         columns[name][placed:] = np.nan
     columns["place"][placed:] = 0
     notes = tuple(ignored_lines(system, count_ignored(system, round)))
+    if len(prior.mu) == 2 and (games := rules.games()) is not None:
+        one, other = part_of(prior, slice(0, 1)), part_of(prior, slice(1, 2))
+        with announce_compilation(system.name):
+            three = games.chances(Pairings(system, params, conditions, 2, one, other), neutral=True)
+        columns |= {name: np.concatenate(both)[of_row] for name, *both in zip(GAME, *three, strict=False)}
+        notes = (*notes, games.note) if games.note else notes
     return Preview(standings, columns, RatingFormat(rules.titles, display.decimals), notes)
 
 

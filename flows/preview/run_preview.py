@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Self
 
 import numpy as np
@@ -17,12 +17,15 @@ from ranklake.storage.datasets.tables.aliases import Alias, canonical
 from ranklake.storage.names.hints import alike_lines
 from ranklake.storage.names.search import Search
 
+from ..chances.record import learnt_chances
+from ..chances.to_come import GamesToCome
 from ..common.skipping import Skipping
 from ..engines.threads import Threads
 from ..execution.rater import BeliefColumns, select_beliefs
 from ..frames.run_state import RunState
 from ..rating.player_state import newcomers_with_state, with_state
 from ..results.display import Display
+from ..results.rated_rounds import RatedRounds
 from ..results.titles import TitlesChoice, titles_of
 from .preview import Preview, Rules, preview_next
 from .standings import Standings
@@ -79,7 +82,9 @@ class RunPreview:
             players = np.flatnonzero(pc.is_in(handles, pa.array(possible, pa.string())).to_numpy(zero_copy_only=False))
             handles = handles.take(pa.array(players))
         state = RunState.read(run, dataset, players)
-        rules = Rules(display, titles_of(run, dataset, display.params.mu_init, titles), Skipping.from_json(run.config))
+        ladder = titles_of(run, dataset, display.params.mu_init, titles)
+        games = cache(partial(_games_of, lake, run_name))  # read at the first preview of a game
+        rules = Rules(display, ladder, Skipping.from_json(run.config), games)
         known, columns = handles.slice(0, len(state.columns["mu"])), state.columns
         new, given = newcomers_with_state(display.system.name, dataset, display.params)
         if given:  # beliefs about players whom the run has not met
@@ -128,6 +133,12 @@ class RunPreview:
         rows = np.full(len(names), _NONE, dtype=np.int64)
         rows[at.take(pa.array(known)).to_numpy()] = known
         return rows
+
+
+def _games_of(lake: Lake, run_name: str) -> GamesToCome | None:
+    """What a run has learnt of games between two; None if its contests have more participants."""
+    chances = learnt_chances(RatedRounds(lake, run_name))
+    return None if chances is None else GamesToCome.of(chances)
 
 
 def _possible_names(aliases: Mapping[str, Alias], names: Sequence[str]) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from helpers.commands import Command
 from helpers.games import as_periods, ingest_periods, league
@@ -223,3 +224,27 @@ def test_values__are_refused_where_nothing_is_learnt(tmp_path: Path, invoke: Com
     of_contests = (*PAIR["contests"], "--run", "run", "--lake", contests.url)
     assert "three participants or more" in invoke.refuses("compare", *of_contests, "--home", code=2)
     assert "a game between two entrants" in invoke.refuses("predict", *of_contests, "--neutral", code=2)
+
+
+def test_preview__of_a_game_has_its_chances_on_neutral_ground(tmp_path: Path, invoke: Command) -> None:
+    lake = lake_with(tmp_path / "lake", "games", "elo")
+    one, other = PAIR["games"]
+    (tmp_path / "game.csv").write_text(f"rank,player\n1,{one}\n2,{other}\n")
+    at = ("--run", "run", "--lake", lake.url)
+    rows = json.loads(invoke("preview", tmp_path / "game.csv", *at, "--format", "json").out)
+    ratings = Ratings.open(lake, "run")
+    for row, (player, against) in zip(rows, ((one, other), (other, one)), strict=True):
+        three = ratings.predict([player, against]).three_way(player, against, neutral=True)
+        assert [row[name] for name in GAME[:3]] == pytest.approx(three[:3], rel=0.0, abs=1e-15)
+    noted = ratings.preview(pd.DataFrame({"player": [one, other], "rank": [1, 2]}))
+    assert noted[["win", "draw", "loss"]].to_numpy().tolist() == [[row[name] for name in GAME[:3]] for row in rows]
+    assert percent(rows[0]["win"]) in invoke("preview", tmp_path / "game.csv", *at).out
+    publish(lake, "run")
+    with client_of(lake) as client:
+        body = {"standings": [[one, 1], [other, 2]]}
+        served = client.post("/api/v1/runs/run/preview", json=body).json()["rows"]
+        page = client.post("/run/preview", data={"standings": f"1 {one}\n2 {other}"}).text
+    assert [[row[name] for name in GAME[:3]] for row in served] == [[row[name] for name in GAME[:3]] for row in rows]
+    assert "".join(f"<td>{escape(percent(rows[0][name]))}" for name in GAME[:3]) in page
+    (tmp_path / "three.csv").write_text(f"rank,player\n1,{one}\n2,{other}\n3,p3\n")
+    assert "win" not in json.loads(invoke("preview", tmp_path / "three.csv", *at, "--format", "json").out)[0]

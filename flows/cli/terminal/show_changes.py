@@ -12,7 +12,7 @@ from rich.text import Text
 from ...answers.diff import Migration
 from ...answers.explanations.explanation import Explanation
 from ...common.text import cell, count, percent
-from ...preview.preview import Preview
+from ...preview.preview import GAME, Preview
 from ...results.rating_format import RatingFormat
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
@@ -95,11 +95,14 @@ def preview_table(preview: Preview, top: int) -> Table:
     of_teams = preview.standings.team_names is not None
     columns = {"place": NUMBER, "handle": NAME} | ({"team": NAME} if of_teams else {})
     columns |= dict.fromkeys(("performance", "before", "rating", "change"), NUMBER)
+    rows = preview.table().slice(0, top).to_pylist()
+    game = [name for name in GAME if name in preview.columns]
     columns |= {"expected": NUMBER} | dict(zip(titled, (WHOLE, NUMBER, NUMBER), strict=False))
+    columns |= dict.fromkeys(game, NUMBER)
     hide = ("next title", "chance", "performance", "needs place", "expected", "before", "team")
     caption = f"{min(top, n):,} of {n:,} participants" if n > top else f"{n:,} participants"
     table = new_table(columns, hide, caption=caption)
-    for row in preview.table().slice(0, top).to_pylist():
+    for row in rows:
         before, after = row["rating_before"], row["rating"]
         title = [row["next_title"] or "", row["next_title_chance"], row["next_title_place"]]
         table.add_row(
@@ -112,6 +115,7 @@ def preview_table(preview: Preview, top: int) -> Table:
             "" if row["change"] is None else form.change(row["change"]),
             f"{row['expected_place']:,.1f}",
             *((Text(cell(title[0])), _chance(title[1]), _needed(title)) if titled else ()),
+            *(percent(row[name]) for name in game),
         )
     return table
 
