@@ -20,7 +20,7 @@ from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ..common.progress import ProgressCallback
 from ..common.skipping import Skipping
 from ..common.times import spelled
-from ..evaluation.tuning.trials import TrialRounds, load_history
+from ..evaluation.tuning.history import TrialRounds, load_history
 from ..experiments.data import name_of
 from ..frames.results import Reading, named_columns
 from ..ingestion.adding import How

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -132,10 +132,10 @@ def concat_rounds(parts: Sequence[Rounds]) -> Rounds:
     return Rounds(offsets=np.concatenate(([0], np.cumsum(sizes))), **columns, teams=teams)
 
 
-def all_rounds(dataset: Dataset) -> Rounds:
-    """All contests of a data set as rounds, or all games of its periods."""
+def all_rounds(dataset: Dataset, parts: Iterable[StandingsPart] | None = None) -> Rounds:
+    """All contests of a data set as rounds, or all games of its periods; ``parts``: its standings, if at hand."""
     facts = ContestFacts.of(dataset.contests, np.ones(dataset.contests.num_rows, dtype=np.bool_))
-    return concat_rounds([facts.rounds(part) for part in dataset.standings()])
+    return concat_rounds([facts.rounds(part) for part in (dataset.standings() if parts is None else parts)])
 
 
 def check_contests(dataset: Dataset, counts: npt.NDArray[np.bool_], start: int, stop: int) -> None:

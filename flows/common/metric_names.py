@@ -15,6 +15,7 @@ METRIC_NAMES = {
     "own_cross_entropy": "own cross-entropy",
     "brier": "Brier score",
     "calibration_error": "calibration error %",
+    "log_loss3": "log loss of three results",
 }
 TUNED_METRICS = (
     "pair_inversion",
@@ -26,5 +27,6 @@ TUNED_METRICS = (
     "calibration_error",
     "cross_entropy",
     "log2_rank_error",
+    "log_loss3",
 )
 """The metrics that a search can optimise: of the command, of Python and of the record."""

@@ -26,15 +26,17 @@ def score_games(entrants: Entrants, scores: dict[str, RoundScores], results: Lon
     """Sums over the games of each period, for each filter of :data:`LEAST_BEFORE`.
 
     ``entrants``: two rows a game, the winner first.
-    ``scores``: the scores of the periods, with the metrics of chances.
+    ``scores``: the scores of the periods, with the metrics of chances; the sums of a filter without them are undefined.
     ``results``: as for :func:`ranklake.flows.entrants.scores.score_rounds`.
     ``score``: of each winner, NaN where it follows from the places.
     Returns float64[p, filters, 4]: games, draws, squared errors of the expected score, and cross-entropy in bits.
     """
     draw, period = entrants.lo[1::2] == 0, np.repeat(np.arange(len(results) - 1), np.diff(results))
     fewer = np.minimum(entrants.n_before[::2], entrants.n_before[1::2])
-    sums = np.empty((len(results) - 1, len(LEAST_BEFORE), 4))
+    sums = np.zeros((len(results) - 1, len(LEAST_BEFORE), 4))
     for at, (name, least) in enumerate(LEAST_BEFORE.items()):
+        if name not in scores:
+            continue
         pairs = scores[name].pairs
         assert pairs is not None, "the chances of a system"
         draws = np.bincount(period[draw & (fewer >= least)], minlength=len(sums))

@@ -14,7 +14,6 @@ import pandas as pd
 
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.metrics.metrics import FILTERS, SCALE
-from ranklake.rating_kernels.warm import SCORES
 
 from ..common.arguments import checked
 from ..common.configuration.hyperparameters import describe
@@ -23,11 +22,13 @@ from ..common.skipping import IN_PYTHON, Skipping, count_ignored, ignored_lines
 from ..common.text import count, described
 from ..compilation.compile import compile_parts, parts_for
 from ..engines.serial import Serial
-from ..evaluation.tuning.criteria import check_choices, why_not_scored
+from ..evaluation.tuning.criteria import check_choices, why_no_games, why_not_scored
 from ..evaluation.tuning.folds import Fold, check_blocks, check_folds, cuts_of, mean_score, scored_folds
+from ..evaluation.tuning.history import TrialRounds
 from ..evaluation.tuning.proposals import open_proposals
+from ..evaluation.tuning.scoring import LOG_LOSS3, kernels_of
 from ..evaluation.tuning.spaces import chosen_in
-from ..evaluation.tuning.trials import RUNGS, Trial, TrialRounds, best_first, run_trial, tested
+from ..evaluation.tuning.trials import RUNGS, Trial, best_first, run_trial, tested
 from ..frames.kinds import to_pandas
 from ..frames.notebook import warn_user
 from ..frames.results import NO_TIMES, Reading, named_columns
@@ -170,8 +171,9 @@ def tune(
         Number of trials; None for all points of a grid, and for four steps of ``em``.
     metric, filter
         What is to be best: ``pair_inversion``, ``rank_deviation``, ``rank_information``, ``rank_likelihood``,
-        ``own_cross_entropy``, ``brier``, ``calibration_error``, ``cross_entropy`` or ``log2_rank_error``, among
-        ``everyone``, ``experienced`` or ``top100``, which the three metrics of the system's own chances do not have.
+        ``own_cross_entropy``, ``brier``, ``calibration_error``, ``cross_entropy``, ``log2_rank_error`` or, for contests
+        of two, ``log_loss3``, among ``everyone``, ``experienced`` or ``top100``, which metrics of the system's own
+        chances do not have.
     train_share
         Share of the contests to tune on.
     folds
@@ -212,6 +214,8 @@ def tune(
         rated = count(len(history.rounds), "rated contest")
         rule = f"a search needs at least {RUNGS} contests to tune on, and one to test on"
         raise ValueError(f"{rule}; train_share={train_share:g} of {rated} is {n_rated}")
+    if metric == LOG_LOSS3 and (larger := history.larger()) is not None:
+        raise ValueError(why_no_games(history, filter, f"contest number {larger + 1}").format(metric="metric"))
     train, cuts = history.first(n_train), tuple[int, ...]()
     if why := why_not_scored(train, filter, metric):
         raise ValueError(f"the first {train_share:g} of the contests "
@@ -219,7 +223,7 @@ def tune(
     if folds > 1:
         cuts, train = cuts_of(history, n_train, folds), history
         check_blocks(history, cuts, filter, metric)
-    compile_parts([*parts_for(system, np.diff(history.rounds.offsets)), SCORES])
+    compile_parts([*parts_for(system, np.diff(history.rounds.offsets)), *kernels_of(metric)])
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         run = partial(run_trial, train, system, metric=metric, filter=filter, cuts=cuts)
         done = proposals.try_all(train, lambda asked: list(pool.map(run, asked)))

@@ -18,10 +18,11 @@ from timing import Best, Options, Result, best_of, invoke, run_command
 
 from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.engines.task_pool import open_task_pool
+from ranklake.flows.evaluation.tuning.history import load_history
 from ranklake.flows.evaluation.tuning.published_grids import published_grid
 from ranklake.flows.evaluation.tuning.record import TuningConfig
 from ranklake.flows.evaluation.tuning.spaces import as_texts
-from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_history, run_trial
+from ranklake.flows.evaluation.tuning.trials import held_out_scores, run_trial
 from ranklake.flows.evaluation.tuning.tune import TuningReport, tune
 from ranklake.flows.experiments.published import PRINTED, TUNED
 from ranklake.flows.preview.run_preview import RunPreview

@@ -23,7 +23,8 @@ from ranklake.flows.common.finite import finite_json, finite_rows
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluation.evaluate import evaluate
-from ranklake.flows.evaluation.tuning.trials import TrialRounds, run_trial
+from ranklake.flows.evaluation.tuning.history import TrialRounds
+from ranklake.flows.evaluation.tuning.trials import run_trial
 from ranklake.flows.execution.outcomes import RoundError, check_outcome
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.frames.predict import predict

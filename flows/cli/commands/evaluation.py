@@ -143,8 +143,8 @@ def evaluate(
 @click.option("--metric", type=click.Choice(TUNED_METRICS), default="pair_inversion", show_default=True,
               metavar="METRIC", help=f"The metric to optimise: {', '.join(TUNED_METRICS)}.")  # fmt: skip
 @click.option("--filter", "players", type=click.Choice(FILTERS),
-              help="The group that is scored. By default experienced; everyone for games by cross_entropy, brier and "
-              "log2_rank_error.")  # fmt: skip
+              help="The group that is scored. By default experienced; everyone for games by cross_entropy, brier, "
+              "log2_rank_error and log_loss3.")  # fmt: skip
 @click.option("--method", type=click.Choice(["grid", "random", "bayes", "em"]), default="grid", show_default=True,
               help="A full grid, random draws, proposals by Optuna, or estimates of noise, drift and practice from "
               "smoothed skills.")  # fmt: skip

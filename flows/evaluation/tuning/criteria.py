@@ -11,10 +11,11 @@ from ranklake.rating_kernels.metrics.rank_information import LEAST
 
 from ...common.metric_names import TUNED_METRICS
 from ...common.text import count
-from .scoring import OF_GAMES
-from .trials import DEFAULT_FILTER, TrialRounds
+from .history import TrialRounds
+from .scoring import LOG_LOSS3, OF_GAMES
+from .trials import DEFAULT_FILTER
 
-_EVERYONE_FOR_GAMES = frozenset({"cross_entropy", "brier", "log2_rank_error"})
+_EVERYONE_FOR_GAMES = frozenset({"cross_entropy", "brier", "log2_rank_error", LOG_LOSS3})
 
 
 def default_filter(metric: str, of_games: bool) -> str:
@@ -27,13 +28,19 @@ def depends_on_kind(metric: str) -> bool:
     return metric in _EVERYONE_FOR_GAMES
 
 
-def possible_metrics(filter: Filter, most_players: int = LEAST, of_games: bool = False) -> list[str]:
-    """The criteria under a filter, of contests with at most so many of its players, or of games."""
-    chances = {*CHANCE_METRICS, *(OF_GAMES if of_games else ())}
+def possible_metrics(
+    filter: Filter, most_players: int = LEAST, of_games: bool = False, of_two: bool = True
+) -> list[str]:
+    """The criteria under a filter, of contests with at most so many of its players, or of games.
+
+    ``of_two``: whether all contests are between two.
+    """
+    chances = {*CHANCE_METRICS, LOG_LOSS3, *(OF_GAMES if of_games else ())}
     return [
         metric
         for metric in TUNED_METRICS
         if not (metric == "rank_information" and most_players < LEAST)
+        and not (metric == LOG_LOSS3 and not of_two)
         and not (metric in chances and (filter.top is not None or most_players < 2))
     ]
 
@@ -62,6 +69,18 @@ def check_filter(metric: str, filter: str, of_games: bool = False) -> None:
         raise ValueError(f"{rule}: with it, metric must be one of {', '.join(possible)}, got {metric!r}")
 
 
+def why_no_games(history: TrialRounds, filter: str, contest: str) -> str:
+    """Why a history has no chances of a win, a draw and a loss, and the remedy; empty if it has them.
+
+    ``contest``: name of its first contest of three participants or more, see :meth:`.history.TrialRounds.larger`.
+    """
+    if (larger := history.larger()) is None:
+        return ""
+    n = int(history.rounds.participants[history.units[larger]])
+    possible = ", ".join(possible_metrics(FILTERS[filter], of_two=False))
+    return f"{contest} has {n:,} participants, and {LOG_LOSS3} is for games between two; use a {{metric}} of {possible}"
+
+
 def why_not_scored(train: TrialRounds, filter: str, metric: str) -> str:
     """Why rounds have no value of a metric, and the remedy; empty if they have one."""
     one = FILTERS[filter]
@@ -69,7 +88,8 @@ def why_not_scored(train: TrialRounds, filter: str, metric: str) -> str:
     if not np.any(told):
         rule = f"no player with {count(one.least, 'round')} before, so that there is nothing to score"
         return f"{rule}; use a larger {{share}} or another {{filter}}"
-    possible = possible_metrics(one, int(_weights(train, one).max(initial=0)), train.of_games)
+    of_two = train.larger() is None
+    possible = possible_metrics(one, int(_weights(train, one).max(initial=0)), train.of_games, of_two)
     if metric in possible:
         return ""
     least = LEAST if metric == "rank_information" else 2

@@ -19,7 +19,8 @@ from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
 from ...common.text import count
 from .criteria import scored_rounds
-from .trials import Trial, TrialRounds, settings_key
+from .history import TrialRounds
+from .trials import Trial, settings_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,10 @@ from ...compilation.compile import compile_parts
 from ...engines.factory import open_engine
 from ...execution.smoothing import smooth_rounds
 from ...smoothing.params import estimated_of, params_of, settings_of
+from .history import TrialRounds
 from .published_grids import RANGES, SPACES, published_grid
 from .spaces import Range, Space, as_settings, check_settings, draw, grid, parse_space
-from .trials import Trial, TrialRounds
+from .trials import Trial
 
 METHODS = ("grid", "random", "bayes", "em")
 _STEPS = 4  # of em by default; the beginning comes before them

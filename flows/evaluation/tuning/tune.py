@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ranklake.rating_kernels.warm import SCORES
 from ranklake.storage import Dataset, Lake, LakeError
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.access.lake import digest_of
@@ -30,13 +29,15 @@ from ...rating.config import check_dataset_scores, check_dataset_times
 from ...rating.player_state import add_state, player_state
 from ...results.components import Components
 from ...results.meetings import meetings_of_dataset
-from .criteria import why_not_scored
+from .criteria import why_no_games, why_not_scored
 from .folds import Fold, check_blocks, cuts_of, scored_folds, unfinished
+from .history import TrialRounds, load_history
 from .proposals import Proposals, Settings
 from .record import TuningConfig, TuningRecord
 from .report import Found, TuningReport
+from .scoring import LOG_LOSS3, kernels_of
 from .spaces import chosen_in, margin_in
-from .trials import RUNGS, Trial, TrialRounds, best_first, load_history, run_trial, settings_key, tested
+from .trials import RUNGS, Trial, best_first, run_trial, settings_key, tested
 
 _SAVE_SECONDS = 5.0  # between writes of an incomplete batch
 _SURVIVORS = 8  # number of complete trials before others may be pruned
@@ -70,6 +71,7 @@ def tune(
     state = player_state(config.system, dataset)
     history = load_history(dataset, skipping, state)
     check_points(margin_in(system, config.space), len(history.rounds.points) > 0, f"data set {config.dataset}")
+    _check_two(config, dataset, history)
     train, cuts = history.first(n_train), tuple[int, ...]()
     _check_scored(config, train, n_train)
     if config.folds > 1:
@@ -103,6 +105,13 @@ def tune(
     ignored = tuple(ignored_lines(system, count_ignored(system, history.rounds), IN_COMMAND))
     apart = Components.numbered(meetings_of_dataset(dataset)).line_in(dataset)
     return TuningReport(config, trials, n_new, found, folds, n_train, n_contests, seconds, ignored, apart)
+
+
+def _check_two(config: TuningConfig, dataset: Dataset, history: TrialRounds) -> None:
+    """Raise ``LakeError`` if the chances of games are to be scored, and a contest is none."""
+    if config.metric == LOG_LOSS3 and (larger := history.larger()) is not None:
+        contest = f"contest {dataset.contests.column('contest_id')[larger].as_py()} of data set {config.dataset}"
+        raise LakeError(why_no_games(history, config.filter, contest).format(metric="--metric"))
 
 
 def _suffix(config: TuningConfig, history: TrialRounds) -> str:
@@ -165,7 +174,9 @@ def _try_all(
         missing = [at for at in range(len(asked)) if at not in done]
         n_new += len(missing)
         if missing:
-            compile_parts([*parts_for(config.system, np.diff(train.rounds.offsets)), SCORES], on_compile)
+            compile_parts(
+                [*parts_for(config.system, np.diff(train.rounds.offsets)), *kernels_of(config.metric)], on_compile
+            )
             limits = _limits(trials, config.metric) if config.prune else None
             jobs = [(config.system, asked[at], config.metric, config.filter, limits, cuts) for at in missing]
             saved = time.monotonic()

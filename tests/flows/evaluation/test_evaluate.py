@@ -39,8 +39,9 @@ from ranklake.flows.evaluation.evaluations import (
     win_rates,
 )
 from ranklake.flows.evaluation.frames import evaluate_history
+from ranklake.flows.evaluation.tuning.history import load_history
 from ranklake.flows.evaluation.tuning.record import TuningConfig
-from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_history
+from ranklake.flows.evaluation.tuning.trials import held_out_scores
 from ranklake.flows.evaluation.tuning.tune import tune
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Prior

@@ -21,8 +21,9 @@ from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.evaluations import half_width
 from ranklake.flows.evaluation.games import LEAST_BEFORE
 from ranklake.flows.evaluation.residuals import surprises
+from ranklake.flows.evaluation.tuning.history import TrialRounds
 from ranklake.flows.evaluation.tuning.record import TuningConfig
-from ranklake.flows.evaluation.tuning.trials import TrialRounds, run_trial
+from ranklake.flows.evaluation.tuning.trials import run_trial
 from ranklake.flows.evaluation.tuning.tune import tune
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Rounds

@@ -26,11 +26,12 @@ from ranklake.flows.engines.task_pool import TaskPool, open_task_pool
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.tuning import spaces
 from ranklake.flows.evaluation.tuning import trials as module
+from ranklake.flows.evaluation.tuning.history import TrialRounds, load_history
 from ranklake.flows.evaluation.tuning.proposals import open_proposals
 from ranklake.flows.evaluation.tuning.published_grids import GRIDS, RANGES, SPACES, published_grid
 from ranklake.flows.evaluation.tuning.record import TuningConfig
 from ranklake.flows.evaluation.tuning.spaces import Range, as_texts, draw, grid, parse_space
-from ranklake.flows.evaluation.tuning.trials import TrialRounds, load_history, run_trial
+from ranklake.flows.evaluation.tuning.trials import run_trial
 from ranklake.flows.evaluation.tuning.tune import TuningReport, tune
 from ranklake.flows.smoothing.params import estimated_of, params_of, settings_of
 from ranklake.rating_kernels import SYSTEMS

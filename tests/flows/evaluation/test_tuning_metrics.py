@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +23,22 @@ from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.entrants.scores import METRICS
 from ranklake.flows.evaluation.evaluate import Evaluation, evaluate
+from ranklake.flows.evaluation.three_way import means_of
 from ranklake.flows.evaluation.tuning import trials as module
 from ranklake.flows.evaluation.tuning.folds import cuts_of
+from ranklake.flows.evaluation.tuning.history import TrialRounds, load_history
 from ranklake.flows.evaluation.tuning.record import TuningConfig
 from ranklake.flows.evaluation.tuning.report import TuningReport
 from ranklake.flows.evaluation.tuning.scoring import OF_GAMES
-from ranklake.flows.evaluation.tuning.trials import TrialRounds, load_history, run_trial
+from ranklake.flows.evaluation.tuning.trials import run_trial
 from ranklake.flows.evaluation.tuning.tune import tune
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
-from ranklake.storage import Dataset, Lake, LakeError
+from ranklake.storage import Dataset, Lake, LakeError, Run
 
 GAMES = with_advantages(league(400, n_players=14, days=25))
 KINDS = ("contests", "games", "fractions")
+OF_BOTH = [metric for metric in TUNED_METRICS if metric != "log_loss3"]  # of contests and of games
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +63,9 @@ def of_evaluate(evaluation: Evaluation, metric: str, filter: str, first: int = 0
         at = ("everyone", "experienced").index(filter)
         games, _, squares, bits = evaluation.games[first:stop, at, :4].sum(axis=0)
         return float({"brier": squares, "cross_entropy": bits}[metric] / games)
+    if metric == "log_loss3":
+        assert evaluation.three_way is not None
+        return float(means_of(evaluation.three_way.scores.sums[first:stop])[filter][metric])
     return evaluation.filters[filter].mean(metric, slice(first, stop))
 
 
@@ -75,8 +82,8 @@ def test_tune__with_one_setting_has_the_bits_of_evaluate(lake: Lake, kind: str, 
     history = load_history(Dataset.open(lake, kind), Skipping.of(SYSTEMS[system]))
     document, compared = evaluation.to_json(), set()
     for filter in ("everyone", "experienced", "top100"):
-        for metric in TUNED_METRICS:
-            if filter == "top100" and metric in (*OF_GAMES, "own_cross_entropy", "calibration_error"):
+        for metric in OF_BOTH if kind == "contests" else TUNED_METRICS:
+            if filter == "top100" and metric in (*OF_GAMES, "own_cross_entropy", "calibration_error", "log_loss3"):
                 continue
             expected = of_evaluate(evaluation, metric, filter)
             found = run_trial(history, system, {}, metric, filter).scores
@@ -87,8 +94,11 @@ def test_tune__with_one_setting_has_the_bits_of_evaluate(lake: Lake, kind: str, 
                 compared.add(metric)
             if kind != "contests" and metric in OF_GAMES:
                 assert found[metric] == document["games"][filter][OF_GAMES[metric]]
+            if metric == "log_loss3":
+                assert found[metric] == document["three_way"]["filters"][filter]["log_loss3"]
     without = {"rank_information"} if kind != "contests" else set()
     without |= set() if SYSTEMS[system].performance_law else {"rank_information", "rank_likelihood"}
+    without |= {"log_loss3"} if kind == "contests" else set()
     assert compared == set(TUNED_METRICS) - without
 
 
@@ -130,6 +140,87 @@ def test_command__refuses_a_metric_before_the_first_trial(invoke: Command, lake:
     assert not (Path(lake.url) / "searches").exists()
 
 
+# Chances of a win, a draw and a loss
+
+
+def learnt(lead: np.ndarray, result: np.ndarray) -> tuple[float, float]:
+    """nu and the advantage by Fisher scoring, as the formulas say; ``lead``, ``result`` (1, 0, -1) of first players."""
+    theta, h, e = math.log(2 / 3), 0.0, math.log(10.0) / 400.0
+    for _ in range(80):
+        nu, expected = math.exp(theta), 1.0 / (1.0 + 10.0 ** (-(lead + h) / 400.0))
+        win, draw, loss = chances(expected, nu)
+        m = 2.0 * expected - 1.0
+        v = win + loss - m * m
+        a = 2.0 * expected * (1.0 - expected) / v
+        h += (np.sum((result - m) * a * e) - h / 1e4) / (np.sum(a * a * v * e * e) + 1e-4)
+        slope = np.sum((result == 0) - draw + (result - m) * draw * m / v) - (theta - math.log(2 / 3))
+        theta += slope / (np.sum(draw * (1.0 - draw) - draw * draw * m * m / v) + 1.0)
+    return math.exp(theta), h
+
+
+def chances(expected: Any, nu: float) -> tuple[Any, Any, Any]:
+    """By the root of the quadratic."""
+    b = nu * (0.5 - expected)
+    x = (-b + np.sqrt(b * b + 4.0 * (1.0 - expected) * expected)) / (2.0 * (1.0 - expected))
+    z = x + 1.0 / x + nu
+    return x / z, nu / z, 1.0 / (x * z)
+
+
+def test_log_loss3__is_of_chances_learnt_from_the_periods_before(lake: Lake) -> None:
+    """By hand, from the ratings of a run of `elo`."""
+    rate_run(lake, dataset="games", system="elo")
+    rows = Run.open(lake, "run").read_rounds().to_pylist()
+    lead, result, told = (np.empty(len(GAMES)) for _ in range(3))
+    for at, (game, one, other) in enumerate(zip(GAMES, rows[::2], rows[1::2], strict=True)):
+        result[at] = 2.0 * game.score - 1.0
+        ahead = one["mu_prior"] - other["mu_prior"]
+        lead[at] = (-ahead if result[at] < 0 else ahead) + game.advantage  # a draw has White first
+        told[at] = min(one["n_before"], other["n_before"]) >= 1
+    ends = np.cumsum([0] + [len(period.games.weight) for period in as_periods(GAMES)])
+    nu, h, last, bits = 2 / 3, 0.0, 0, []
+    for first, stop in pairwise(ends):
+        if first >= 20 and 10 * first >= 11 * last:
+            (nu, h), last = learnt(lead[:first], result[:first]), first
+        for at in range(first, stop):
+            win, draw, loss = chances(1.0 / (1.0 + 10.0 ** (-(lead[at] + h) / 400.0)), nu)
+            if told[at]:
+                bits.append(-math.log2(win if result[at] > 0 else loss if result[at] < 0 else draw))
+    history = load_history(Dataset.open(lake, "games"))
+    trial = run_trial(history, "elo", {}, "log_loss3", "everyone", cuts=(20, 22, len(ends) - 1))
+    assert trial.scores["log_loss3"] == pytest.approx(np.mean(bits), rel=1e-8)
+    assert trial.within[1] == pytest.approx(np.mean(bits[-int(told[ends[22] :].sum()) :]), rel=1e-8)
+
+
+@pytest.mark.slow
+def test_log_loss3__of_a_period_depends_on_no_later_one(lake: Lake) -> None:
+    changed = [game if at < 300 else game._replace(score=1.0 - game.score) for at, game in enumerate(GAMES)]
+    ingest_periods(lake, as_periods(changed), "changed")
+    one, other = (
+        run_trial(load_history(Dataset.open(lake, name)), "glicko2", {}, "log_loss3", "everyone", cuts=(9, 17, 25))
+        for name in ("games", "changed")
+    )
+    assert (one.before, one.within[0]) == (other.before, other.within[0])
+    assert one.within[1] != other.within[1]
+
+
+def test_log_loss3__is_of_contests_between_two_alone(invoke: Command, tmp_path: Path) -> None:
+    duels = [contest(str(at), *(f"p{p}" for p in np.random.default_rng(at).permutation(4)[:2])) for at in range(40)]
+    lake = lake_of(tmp_path / "lake", duels, "contests")
+    options = {"metric": "log_loss3", "filter": "everyone", "method": "grid", "trials": None}
+    found = search(lake, metric="log_loss3", filter="everyone").best[0]
+    frame = ranklake.tune(frame_of(duels), "elo", {"k": [10, 60, 200]}, train_share=0.35, **options)
+    assert frame["train_log_loss3"][0] == found.train["log_loss3"] > 0.0
+    assert frame["test_log_loss3"][0] == found.test["log_loss3"]
+    rate_run(lake, dataset="contests", system="elo", k=float(found.settings["k"]))
+    assert found.test["log_loss3"] == of_evaluate(evaluate(lake, "run", 14), "log_loss3", "everyone")
+    larger = [*duels, contest("three", "p0", "p1", "p2")]
+    ingest(lake, larger, "larger")
+    says = "contest three of data set larger has 3 participants, and log_loss3 is for games between two; use a --metric"
+    assert says in invoke.refuses("tune", "--dataset", "larger", "--metric", "log_loss3", "--lake", lake.url)
+    with pytest.raises(ValueError, match=r"contest number 41 has 3 participants, .* use a metric of pair_inversion"):
+        ranklake.tune(frame_of(larger), "elo", {"k": [10]}, **options)
+
+
 # Folds
 
 
@@ -138,7 +229,7 @@ def test_command__refuses_a_metric_before_the_first_trial(invoke: Command, lake:
 @pytest.mark.parametrize("kind", ["contests", "games"])
 def test_folds__choose_on_all_before_a_block_and_score_on_it(lake: Lake, kind: str, metric: str) -> None:
     """By hand: a run of each setting, whose rounds `evaluate` scores."""
-    if (kind, metric) == ("games", "rank_information"):
+    if (kind, metric) in (("games", "rank_information"), ("contests", "log_loss3")):
         return
     report = search(lake, kind, metric=metric, filter="everyone", folds=3, workers=2)
     runs = {}

@@ -38,7 +38,8 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation import residuals
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.residuals import BinSummary, breakdowns, contest_classes, surprises
-from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_history
+from ranklake.flows.evaluation.tuning.history import load_history
+from ranklake.flows.evaluation.tuning.trials import held_out_scores
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.experiments import EXPERIMENTS, find_experiment, published
 from ranklake.flows.experiments.base import Experiment, ExperimentContext, Heading, Picture, Report, Table

@@ -16,8 +16,8 @@ from ranklake.flows.common.configuration.settings import build_params, find_syst
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
+from ranklake.flows.evaluation.tuning.history import load_history
 from ranklake.flows.evaluation.tuning.record import TuningConfig
-from ranklake.flows.evaluation.tuning.trials import load_history
 from ranklake.flows.evaluation.tuning.tune import tune
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rating.config import RunConfig, default_run

@@ -26,7 +26,7 @@ from ranklake.flows.answers.run import open_published
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluation.evaluate import evaluate
-from ranklake.flows.evaluation.tuning.trials import load_history
+from ranklake.flows.evaluation.tuning.history import load_history
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.verification import verify_published

@@ -17,7 +17,8 @@ from helpers.rated_runs import problems
 from ranklake import rate_history
 from ranklake.flows.answers.explanations.caps import largest_changes
 from ranklake.flows.common.skipping import Skipping
-from ranklake.flows.evaluation.tuning.trials import load_history, run_trial
+from ranklake.flows.evaluation.tuning.history import load_history
+from ranklake.flows.evaluation.tuning.trials import run_trial
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.preview.standings import Standings

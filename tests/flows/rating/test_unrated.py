@@ -16,7 +16,7 @@ from helpers.lakes import contest, ingest, lake_of, often, rate_run, rated, same
 from helpers.rated_runs import problems
 
 from ranklake.flows.common.adapters import places_among_rated
-from ranklake.flows.evaluation.tuning.trials import load_history
+from ranklake.flows.evaluation.tuning.history import load_history
 from ranklake.flows.publication.content import Content
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
