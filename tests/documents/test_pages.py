@@ -224,6 +224,7 @@ def test_tables__commands_show_a_day_and_groups(lake: Lake, follow: Follow) -> N
     assert table.startswith('"place","group"')
 
 
+@pytest.mark.slow
 def test_places__commands_and_the_decision_print_what_the_page_shows(
     follow: Follow, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -75,6 +75,7 @@ def test_leaderboard__provisional_players_have_no_place_and_count_for_nobody(inv
     assert "not shown" not in said.out
 
 
+@pytest.mark.slow
 def test_leaderboard__sigma_makes_a_player_provisional(invoke: Command, lake: Lake) -> None:
     board = rows(invoke, lake)
     middle = sorted(row["sigma"] for row in board)[15]
@@ -131,6 +132,7 @@ def test_leaderboard__of_a_system_without_uncertainty(invoke: Command, lake: Lak
     assert invoke(*asked).code == 0
 
 
+@pytest.mark.slow
 def test_leaderboard__of_two_components_has_places_within_each(invoke: Command, tmp_path: Path) -> None:
     ladders = [
         contest(f"{ladder}{n}", *(f"{ladder} {place}" for place in range(5)), time_seconds=n + 1)
@@ -164,6 +166,7 @@ def test_leaderboard__wrong_use_names_the_option(invoke: Command, lake: Lake, gi
     assert invoke.refuses("leaderboard", "--run", "run", *given, "--lake", lake.url, code=2).startswith(rule)
 
 
+@pytest.mark.slow
 def test_leaderboard__without_a_ranked_player_says_so(invoke: Command, lake: Lake) -> None:
     said = invoke("leaderboard", "--run", "run", "--min-rounds", 99, "--lake", lake.url)
     assert said.out == "run run has no ranked player\n(29 provisional players not shown)\n"
@@ -173,6 +176,7 @@ def test_leaderboard__without_a_ranked_player_says_so(invoke: Command, lake: Lak
     )
 
 
+@pytest.mark.slow
 def test_leaderboard__takes_the_thresholds_of_the_run(invoke: Command, tmp_path: Path) -> None:
     rate_run(lake := lake_of(tmp_path / "lake", CONTESTS))
     plain = rows(invoke, lake, "--min-rounds", 4, "--interval", 0.7)
@@ -185,6 +189,7 @@ def test_leaderboard__takes_the_thresholds_of_the_run(invoke: Command, tmp_path:
     assert len(rows(invoke, lake, "--min-rounds", 0)) > len(plain)
 
 
+@pytest.mark.slow
 def test_leaderboard__of_elo_r_has_the_deviation_of_its_factors(invoke: Command, tmp_path: Path) -> None:
     rate_run(other := lake_of(tmp_path / "lake", CONTESTS), system="elo-r")
     board = rows(invoke, other)

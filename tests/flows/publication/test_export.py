@@ -67,6 +67,7 @@ def nulled(table: pa.Table) -> list[dict[str, object]]:
     return [{key: None if value == "" else value for key, value in row.items()} for row in table.to_pylist()]
 
 
+@pytest.mark.slow
 def test_export__leaves_out_and_counts_provisional_players(invoke: Command, lake: Lake, tmp_path: Path) -> None:
     at = ("export", "--run", "run", "--what", "leaderboard", "--min-rounds", 3, "--lake", lake.url)
     board = Content(lake, "run", places={"min_rounds": 3}).leaderboard()
