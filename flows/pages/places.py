@@ -27,12 +27,12 @@ def places_line(options: PlaceOptions, uncertainty: float) -> str:
     return " ".join(shown + ([f"? is provisional: {' or '.join(few + wide)}."] if few + wide else []))
 
 
-def missing(options: PlaceOptions, n_rounds: int, sigma: float) -> str | None:
-    """What a player lacks for a place, as "2 more rounds"; None for one who has a place."""
+def missing(options: PlaceOptions, n_rounds: int, sigma: float) -> str:
+    """What a provisional player lacks for a place, as "2 more rounds"."""
     more = options.min_rounds - n_rounds
     lacks = [count(more, "more round")] if more > 0 else []
     lacks += [f"σ of at most {options.max_sigma:g}"] if sigma > options.max_sigma else []
-    return " and ".join(lacks) or None
+    return " and ".join(lacks)
 
 
 def place_columns(board: pa.Table, options: PlaceOptions) -> dict[str, list[Any]]:
@@ -41,9 +41,11 @@ def place_columns(board: pa.Table, options: PlaceOptions) -> dict[str, list[Any]
     for name in ("place_high", "place_low"):
         if name in board.column_names and board.column(name).null_count < board.num_rows:
             found[name] = board.column(name).to_pylist()
-    if pc.any(board.column("provisional")).as_py():
-        pairs = zip(board.column("n_rounds").to_pylist(), board.column("sigma").to_pylist(), strict=True)
-        found["missing"] = [missing(options, *pair) for pair in pairs]
+    if pc.any(provisional := board.column("provisional")).as_py():
+        rows = zip(
+            *(board.column(name).to_pylist() for name in ("n_rounds", "sigma")), provisional.to_pylist(), strict=True
+        )
+        found["missing"] = [missing(options, n_rounds, sigma) if lacks else None for n_rounds, sigma, lacks in rows]
     return found
 
 

@@ -107,8 +107,9 @@ def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
 
 
 def about(run: PublishedRun, player: dict[str, Any]) -> dict[str, Any]:
-    """A player with what is ``missing`` for a place."""
-    return player | {"missing": missing(run.places, player["n_rounds"], player["sigma"])}
+    """A player with what is ``missing`` for a place; None with a place."""
+    lacks = missing(run.places, player["n_rounds"], player["sigma"]) if player["provisional"] else None
+    return player | {"missing": lacks}
 
 
 def contests(run: PublishedRun, links: ServerLinks) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ranklake.storage import MissingError
 from ..answers.handles import NoPlayerError
 from ..answers.leaderboard import ORDERS, Group, Page
 from ..answers.run import PublishedRun
+from ..common.configuration.settings import check_uncertainty, find_system
 from ..common.times import spelled
 from ..results.places import RULES, PlaceOptions
 from ..results.ranks import PROVISIONAL
@@ -68,7 +69,6 @@ _ACTIVE = Parameter("active_since", "time", "Only players with a contest since t
 _SINCE = Parameter("since", "time", "Only contests since then.", short=True)
 _UNTIL = Parameter("until", "time", "Only contests before then.", short=True)
 
-
 _PLACES = (
     Parameter("provisional", "text", "Show provisional players, show only them, or hide them.", "show",
               choices=PROVISIONAL),
@@ -103,10 +103,12 @@ def _leaderboard(run: PublishedRun, values: Values) -> ManyRows:
 def _places(run: PublishedRun, values: Values) -> PlaceOptions | None:
     """The options of places of a request, those that are missing as published; None without any. Raises Problem."""
     given = {name: values[name] for name in _OF_PLACES if values[name] is not None}
-    if not run.has_intervals:
-        for name in given.keys() - {"min_rounds"}:
-            rule = f"is not possible: the system {run.manifest.system} has no uncertainty"
-            raise Problem.of_parameter(name, str(given[name]), rule)
+    for name in given if not run.has_intervals else ():
+        if name != "min_rounds":
+            try:
+                check_uncertainty(find_system(run.manifest.system), name)
+            except ValueError as error:
+                raise Problem.of_parameter(name, str(given[name]), str(error).removeprefix(f"{name} ")) from None
     if not given:
         return None
     return run.places.changed(**{"rule" if name == "places" else name: value for name, value in given.items()})

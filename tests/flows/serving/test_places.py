@@ -281,7 +281,7 @@ def test_api__of_a_system_without_uncertainty_has_no_intervals(client: TestClien
     for name, value in (("interval", 0.9), ("places", "own"), ("max_sigma", 100)):
         answer = client.get(path, params={name: value})
         assert answer.status_code == 400
-        assert "elo has no uncertainty" in answer.json()["detail"]
+        assert "which elo has not; elo-mmr, " in answer.json()["detail"]
         assert answer.json()["parameter"] == name
 
 
