@@ -130,6 +130,26 @@ def _choices(config: TuningConfig) -> dict[str, Any]:
     return {name: getattr(config, name) for name in names}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", [metric for metric in TUNED_METRICS if metric != "rank_information"])
+def test_pruning__stops_trials_of_every_metric_and_keeps_the_best(lake: Lake, metric: str) -> None:
+    options = {"metric": metric, "filter": "everyone", "space": ("k=2:900:log:40",), "train_share": 0.9}
+    patient, pruned = search(lake, "games", **options), search(lake, "games", prune=True, name="pruned", **options)
+    assert not any(trial.stopped for trial in patient.trials)
+    assert any(trial.stopped for trial in pruned.trials)
+    assert {repr(one) for one in pruned.trials if not one.stopped} <= {repr(one) for one in patient.trials}
+    assert pruned.best[0] == patient.best[0]
+
+
+@pytest.mark.slow
+def test_record__of_scores_between_has_its_own_trials_of_brier(lake: Lake) -> None:
+    """Those of before compared such scores with a win."""
+    for metric, other in (("brier", True), ("own_cross_entropy", False)):
+        search(lake, "fractions", metric=metric, name=metric)
+        stored = json.loads((Path(lake.url) / "searches" / metric / "trials" / "000000.json").read_text())
+        assert stored["contests"].endswith("-scores") == other
+
+
 def test_command__refuses_a_metric_before_the_first_trial(invoke: Command, lake: Lake) -> None:
     words = ("--system", "elo", "--space", "k=20", "--train-share", "0.5", "--lake", lake.url)
     possible = "pair_inversion, rank_deviation, rank_likelihood, log2_rank_error, got 'cross_entropy'"
