@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from helpers.commands import Command
-from helpers.games import as_periods, ingest_periods, league
+from helpers.games import as_contests, as_periods, ingest_periods, league
 from helpers.lakes import lake_of, rate_run, synthetic
 
 from ranklake import Ratings
@@ -25,12 +25,13 @@ from ranklake.storage.runs.chances import chances_path, read_chances
 pytest.importorskip("starlette")
 from helpers.api import client_of
 
-PAIR = {"contests": ("player 1", "player 2"), "games": ("p1", "p2")}
+PAIR = {"contests": ("player 1", "player 2"), "games": ("p1", "p2"), "duels": ("p1", "p2")}
 COMPARE = "/api/v1/runs/run/compare"
 GAME = ("win", "draw", "loss", "expected")
 SKILL = ("difference", "deviation", "skill_chance")
 CASES = [
     *((name, "contests") for name, system in SYSTEMS.items() if not system.periods),
+    ("glicko", "duels"),
     *((name, "games") for name in ("elo", "glicko", "trueskill", "elo-mmr", "elo-mms", "elo-r", "bar")),
 ]
 OWN_STATE = ("glicko2", "elo-mms")  # a published comparison knows no volatility, and no state that players share
@@ -39,6 +40,9 @@ OWN_STATE = ("glicko2", "elo-mms")  # a published comparison knows no volatility
 def lake_with(path: Path, data: str, system: str) -> Lake:
     if data == "contests":
         lake = lake_of(path, synthetic(9, n_players=12, spice=False))
+        rate_run(lake, system=system)
+    elif data == "duels":  # contests of two
+        lake = lake_of(path, as_contests(league(60, n_players=6)))
         rate_run(lake, system=system)
     else:
         lake = Lake.open(path, create=True)
@@ -79,7 +83,7 @@ def check_pair(lake: Lake, data: str, system: str, invoke: Command) -> dict[str,
     assert served.get("games") == answer.get("games")
     ratings = Ratings.open(lake, "run")
     (noted,) = ratings.compare([one, other]).to_dict("records")
-    of_games = data == "games"
+    of_games = data != "contests"
     rows = asked("predict", *(["--neutral"] if of_games else []))
     (first,) = (row for row in rows if row["handle"] == one)
     listed = asked("predict", "--pairs", *(["--neutral"] if of_games else []))

@@ -53,7 +53,10 @@ def pair_lines(prediction: Prediction, neutral: bool) -> Iterator[str]:
 
 def learnt_line(games: Mapping[str, Any], decimals: int) -> str:
     """What games have taught, in words; the advantage with so many decimals."""
-    nu = "" if games["nu"] is None else f"nu {games['nu']:.2f} +- {games['nu_error']:.2f}, "
+    nu = ""
+    if games["nu"] is not None:
+        digits = 2 if games["nu_error"] >= 0.01 else 3
+        nu = f"nu {games['nu']:.{digits}f} +- {games['nu_error']:.{digits}f}, "
     ahead, error = (f"{games[name] + 0.0:.{decimals}f}" for name in ("advantage", "advantage_error"))
     known = f"advantage {ahead} +- {error} points to the first, " if games["advantage_error"] else ""
     ground = "; on neutral ground, without it" if known and games["neutral"] else ""
