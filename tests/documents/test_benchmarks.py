@@ -117,6 +117,15 @@ def test_places__contain_the_true_ones_as_often_as_the_page_says(program: Load) 
     assert f"| {found['difference']:.1%} of pairs".replace("%", " %") in shown
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_places__contain_the_true_ones_of_any_seed(program: Load, seed: int) -> None:
+    found = program("places").coverage(2_000, 60, seed)
+    assert found["separated"] >= 0.99
+    assert 0.93 <= found["own"] <= 0.97
+    assert 0.93 <= found["difference"] <= 0.97
+
+
 def test_profile_lake__counts_a_call_without_the_calls_inside(program: Load) -> None:
     clock = 0.0
 

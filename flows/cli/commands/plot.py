@@ -97,6 +97,8 @@ def places(top: int, places: dict[str, Any], chosen: ChosenRun, output: str) -> 
             raise ValueError(f"a figure has room for {MOST_PLACES} players, got --top {top}")
 
     def draw() -> Figure:
+        from ranklake.storage import LakeError
+
         from ...answers.rated_run import RatedRun
         from ...results.ranks import chosen as with_provisional
         from ...results.ranks import in_tiers
@@ -104,6 +106,8 @@ def places(top: int, places: dict[str, Any], chosen: ChosenRun, output: str) -> 
         rated = RatedRun(chosen.lake.open(), chosen.run, chosen.deviations)
         options = shown_places(rated, places, "plot places")
         board = in_tiers(with_provisional(rated.leaderboard(places=options), "hide")).slice(0, top)
+        if not board.num_rows:
+            raise LakeError(f"run {chosen.run} has no ranked player: all are provisional")
         return places_figure(board, options, rated.system.uncertainty, chosen.run)
 
     _write(chosen.lake, [chosen.run], output, draw)

@@ -279,6 +279,7 @@ WRONG = [
     (["player", "player 1", "-o", "no/such/folder/x.png"], 2, "there is no folder 'no/such/folder' for x.png"),
     (["player", *map(str, range(11)), "-o", "x.png"], 2, "room for 10 players, got 11"),
     (["places", "--top", "101", "-o", "x.png"], 2, "room for 100 players, got --top 101"),
+    (["places", "--min-rounds", "999", "-o", "x.png"], 1, "run run has no ranked player: all are provisional"),
     (["places", "--interval", "2", "-o", "x.png"], 2, "--interval must be > 0 and < 1, got 2.0"),
     (["player", "Player 1", "-o", "x.png"], 1, "there is 'player 1'"),
     (["player", "player 1", "--run", "../x", "-o", "x.png"], 2, "run"),
