@@ -27,6 +27,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.preview.preview import COLUMNS as PREVIEWED
+from ranklake.flows.preview.preview import GAME as OF_GAMES
 from ranklake.flows.sources.files.reference import parse_reference
 from ranklake.flows.sources.games.synthetic import GamesPreset, write_games
 from ranklake.rating_kernels import SYSTEMS
@@ -257,7 +258,7 @@ def test_previewing__examples_print_previews_and_columns_are_listed(capsys: pyte
     run_examples("previewing", {})
     out = capsys.readouterr().out
     assert all(words in out for words in ("red", "next_title_place", "a newcomer"))
-    assert listed("previewing") == sorted(PREVIEWED)
+    assert listed("previewing") == sorted((*PREVIEWED, *OF_GAMES))
 
 
 def test_site__is_published_and_a_history_is_read(

@@ -152,6 +152,8 @@ def entrants_table(prediction: Prediction, matrix: int) -> Table:
     matrix_columns = [Text("before ").append_text(name) for name in names] if few else []
     hide = ("sigma", "mu", "rounds", *(heading.plain for heading in reversed(matrix_columns)))
     caption = "chance to finish before each other entrant" if few else f"{len(rows):,} entrants"
+    if few and prediction.games is not None:
+        caption += ", on neutral ground"  # the three chances below have the advantage of the first one
     table = new_table(columns, hide, caption=caption)
     for heading in matrix_columns:
         table.add_column(heading, max_width=_MATRIX_NAME, **NUMBER)
