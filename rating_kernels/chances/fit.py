@@ -26,6 +26,7 @@ from .three_way import DAVIDSON, MODELS, NONE, PRESERVING, ThreeWay
 _LOW, _HIGH, _FARTHEST = -12.0, 6.0, 2000.0  # limits of ln nu, and of the advantage in rating points
 _NEAR_T, _NEAR_H, _MOST = 1e-10, 1e-7, 50  # last step of ln nu and of the advantage; iterations
 _ROUNDING = 1e-12  # of the objective, relative
+_SAME_SLOPES = 1.0  # rating points that the advantage may move before slopes are computed again
 _STEP, _OWN_STEP = (0.5, 1e-3)  # rating points to each side for differences: of logit(E), of logarithms of own chances
 _NOTHING: Floats = np.empty(0)
 
@@ -136,6 +137,11 @@ class _Objective:
         self._games = played.games if isinstance(played.games, Leads) else played.games.leads() or played.games
         self._own = isinstance(self._games, Pairings) and self._games.has_own_draws and model != NONE
         self._fixed = self._own or model == NONE  # ln nu stays
+        self._slopes: tuple[float, Floats, Floats] | None = None  # of logit(E), and where they were computed
+        if isinstance(self._games, Pairings) and not self._own:
+            # of the weaker entrant: 1 less a small number has all digits
+            self._weaker, self._changed = self._games.weaker_first()
+            self._sign = np.where(self._changed, -1.0, 1.0)
         holds, weight = played.holds, played.weight
         self._holds = _NOTHING if holds is None else holds.astype(np.float64)
         self._weight = _NOTHING if weight is None else weight
@@ -186,22 +192,29 @@ class _Objective:
             lead, rate = self._games
             found = sums_of_leads(lead, rate, played.result, self._holds, self._weight, h, nu, davidson)
         else:
-            (e, f), slope, bend = self._curve_at(self._games, h)
-            found = sums_of_scores(e, f, slope, bend, played.result, self._weight, nu, davidson)
+            found = sums_of_scores(*self._curve_at(h), played.result, self._weight, nu, davidson)
         return found._replace(t=0.0, ht=0.0, tt=0.0, fisher_ht=0.0, fisher_tt=0.0) if self._fixed else found
 
-    def _curve_at(self, games: Pairings, h: float) -> tuple[tuple[Floats, Floats], Floats, Floats]:
-        """Expected scores, and first and second difference of their logits by the advantage."""
-        (one, two), (e, f), (three, four) = (games.ahead(self._ahead(h + d)).expected() for d in (-_STEP, 0.0, _STEP))
-        least = np.finfo(np.float64).tiny
-        below, here, above = (
-            np.log(np.maximum(x, least)) - np.log(np.maximum(y, least)) for x, y in ((one, two), (e, f), (three, four))
-        )
-        slope = (above - below) / (2.0 * _STEP)
-        bend = ((above - here) - (here - below)) / _STEP**2
-        if len(self._holds):
-            slope, bend = slope * self._holds, bend * self._holds
-        return (e, f), slope, bend
+    def _curve_at(self, h: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """Expected scores of both entrants, and first and second derivative of logit(E) by the advantage.
+
+        The derivatives are differences. Near the place where they were computed last, the first one is extrapolated.
+        """
+        weak = self._weak_at(h)
+        strong = 1.0 - weak
+        if self._slopes is None or abs(h - self._slopes[0]) > _SAME_SLOPES:
+            below, here, above = map(_logit, (self._weak_at(h - _STEP), weak, self._weak_at(h + _STEP)))
+            slope, bend = (above - below) / (2.0 * _STEP), ((above - here) - (here - below)) / _STEP**2
+            holds = self._holds if len(self._holds) else 1.0
+            # logit(E) of the other entrant is the opposite
+            self._slopes = h, self._sign * slope * holds, self._sign * bend * holds
+        where, slope, bend = self._slopes
+        first, other = np.where(self._changed, strong, weak), np.where(self._changed, weak, strong)
+        return first, other, slope + (h - where) * bend, bend
+
+    def _weak_at(self, h: float) -> Floats:
+        """The expected scores of the weaker entrants."""
+        return self._weaker.ahead(self._sign * self._ahead(h)).expected_of_first()
 
     def _of_own_chances(self, h: float) -> Sums:
         """The sums of a system's own chances, by differences."""
@@ -223,6 +236,11 @@ class _Objective:
     def _ahead(self, h: float) -> float | Floats:
         """The advantage in each game."""
         return self._holds * h if len(self._holds) else h
+
+
+def _logit(score: Floats) -> Floats:
+    least = np.finfo(np.float64).tiny
+    return np.log(np.maximum(score, least)) - np.log(np.maximum(1.0 - score, least))
 
 
 def _curvature(at: Sums) -> tuple[float, float, float]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..core.standings import Conditions, Floats
 from ..core.system import Prior, System
@@ -49,8 +50,21 @@ class Pairings:
 
     def expected(self) -> tuple[Floats, Floats]:
         """The expected score of each entrant, a draw counting half."""
-        given = (self.params, self.conditions, self.participants)
-        return self.system.beats(*given, self.one, self.other), self.system.beats(*given, self.other, self.one)
+        return self.expected_of_first(), replace(self, one=self.other, other=self.one).expected_of_first()
+
+    def expected_of_first(self) -> Floats:
+        """The expected score of the first entrant alone."""
+        return self.system.beats(self.params, self.conditions, self.participants, self.one, self.other)
+
+    def weaker_first(self) -> tuple[Pairings, npt.NDArray[np.bool_]]:
+        """The same games, each with its weaker entrant first, and which have changed their order."""
+        changed = self.one.mu > self.other.mu
+        names, pair = ("mu", "sigma", "n_before"), (self.one, self.other)
+        weaker, stronger = (
+            a._replace(**{name: np.where(changed, getattr(b, name), getattr(a, name)) for name in names})
+            for a, b in (pair, pair[::-1])
+        )
+        return replace(self, one=weaker, other=stronger), changed
 
     def three_way(self, nu: Any, advantage: Any = 0.0, model: str = PRESERVING) -> ThreeWay:
         """The chances of the first entrant; a system with a model of draws of its own does not read ``nu``.
