@@ -20,6 +20,7 @@ from helpers.rated_runs import problems
 from ranklake.flows.chances.record import RunChances, learnt_chances
 from ranklake.flows.chances.settings import ChanceOptions, ChanceSettings
 from ranklake.flows.common.configuration.settings import build_params, find_system
+from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
@@ -172,6 +173,7 @@ def test_column__has_draws_and_advantages_of_its_own(tmp_path: Path) -> None:
     assert learnt(lake, "ahead").last.of("no").advantage > 60.0
 
 
+@pytest.mark.slow
 def test_games__that_say_nothing_of_the_first_player_teach_draws_only(tmp_path: Path) -> None:
     lake = Lake.open(tmp_path / "lake", create=True)
     winners = [g if g.score >= 0.5 else Game(g.black, g.white, 1.0, g.time_seconds) for g in GAMES[:900]]
@@ -189,9 +191,8 @@ def test_games__that_say_nothing_of_the_first_player_teach_draws_only(tmp_path: 
     assert not (tmp_path / "lake" / "runs" / "three" / "rounds" / "chances.json").exists()
 
 
-@pytest.mark.parametrize(
-    "system", ["trueskill", *(pytest.param(one, marks=pytest.mark.slow) for one in ("glicko2", "elo-mmr"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["trueskill", "glicko2", "elo-mmr"])
 def test_systems__learn_by_their_own_chances(lake: Lake, system: str) -> None:
     bring(lake, system, system=system)
     last = learnt(lake, system).last.overall
@@ -207,25 +208,36 @@ def test_systems__learn_by_their_own_chances(lake: Lake, system: str) -> None:
 # --- one record, however it came about ---
 
 
-@RUNS
+ENGINES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "workers": (lambda: InProcessEngine(2), {"segment_rows": 1_000, "snapshot_rows": 100}),
+    "serial": (Serial, {"segment_rows": 100_000}),
+    "threads": (lambda: Threads(2), {"segment_rows": 70}),
+    "dask": (lambda: open_engine("dask", 2), {"segment_rows": 500}),
+}
+
+
 @pytest.mark.parametrize(
-    ("engine", "sizes"),
+    ("run", "name"),
     [
-        pytest.param(Serial, {"segment_rows": 100_000}, marks=pytest.mark.slow),
-        pytest.param(lambda: Threads(2), {"segment_rows": 70}, marks=pytest.mark.slow),
-        (lambda: InProcessEngine(2), {"segment_rows": 1_000, "snapshot_rows": 100}),
+        ("ahead", "workers"),
+        *(
+            pytest.param(run, name, marks=pytest.mark.slow)
+            for run, name in (("run", "workers"), ("run", "serial"), ("run", "threads"), ("ahead", "threads"))
+        ),
+        pytest.param("ahead", "dask", marks=pytest.mark.slow),
     ],
-    ids=["serial", "threads", "workers"],
 )
 def test_record__is_the_same_for_every_engine_and_commit(
-    undisturbed: Lake, tmp_path: Path, run: str, engine: Any, sizes: dict[str, Any]
+    undisturbed: Lake, tmp_path: Path, run: str, name: str
 ) -> None:
+    engine, sizes = ENGINES[name]
     lake = Lake.open(tmp_path / "lake", create=True)
     ingest_periods(lake, PERIODS[:6])
     choice = LEARNT if run == "ahead" else None
-    bring(lake, run, choice, engine(), policy=often(**sizes))
-    ingest_periods(lake, PERIODS[6:])
-    bring(lake, run, None, engine(), policy=often(**sizes))  # keeps what the run has
+    with engine() as opened:
+        bring(lake, run, choice, opened, policy=often(**sizes))
+        ingest_periods(lake, PERIODS[6:])
+        bring(lake, run, None, opened, policy=often(**sizes))  # keeps what the run has
     assert stored(lake, run) == stored(undisturbed, run)
     assert same_tables(rated(lake, run), rated(undisturbed, run))
     assert problems(lake, run) == []
@@ -246,7 +258,8 @@ def test_record__is_corrected_from_the_corrected_round_on(lake: Lake, run: str) 
     assert stored(fresh, f"{run}-2") == stored(lake, run)
 
 
-@RUNS
+@pytest.mark.slow
+@pytest.mark.parametrize("run", ["run", "ahead"])
 def test_record__is_made_again_after_a_stop(undisturbed: Lake, tmp_path: Path, run: str) -> None:
     lake = Lake.open(tmp_path / "lake", create=True)
     ingest_periods(lake, PERIODS)

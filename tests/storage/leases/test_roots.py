@@ -22,6 +22,7 @@ from ranklake.storage.leases.holder import LeaseHolder, encode_lease, lease_file
 from ranklake.storage.leases.lease import Lease
 from ranklake.storage.leases.roots import delete_root, epoch_of, has_root, read_root
 from ranklake.storage.maintenance.compact import compact_dataset
+from ranklake.storage.runs.chances import StoredChances, read_chances, write_chances
 
 RUN = "runs/run"
 ROOT = f"{RUN}/run.json"
@@ -69,6 +70,8 @@ def test_take_over__copies_rounds_ratings_at_entry_and_the_newest_snapshot_into_
     run = run_of(lake, [[3, 2], [4]])
     run.write_snapshot(2, {"mu": np.arange(3.0)}, "ab")
     run.record_entry_ratings([pa.table([["c0"], ["ann"], [1400.0]], schema=ENTRY)])
+    learnt = StoredChances({"draws": "preserving"}, 2, "ab", [])
+    write_chances(run, lake, learnt)
     before = run.read_rounds()
     with taken_over(lake, RUN) as lease:
         Run.take_over(lake, "run", lease)
@@ -79,6 +82,7 @@ def test_take_over__copies_rounds_ratings_at_entry_and_the_newest_snapshot_into_
     assert {now.path_of(segment).split("/")[2] for segment in now.segments().segments} == {"rounds-000001"}
     assert now.snapshots() == [2]
     assert now.entry_ratings().of("c0", pa.array(["ann"])).tolist() == [1400.0]
+    assert read_chances(now) == learnt
 
 
 def test_take_over__under_a_lost_lease_changes_no_root(lake: Lake) -> None:
