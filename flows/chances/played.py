@@ -7,6 +7,7 @@ not name one, and no advantage is learnt from them.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,15 +63,15 @@ class RoundGames(NamedTuple):
 
 
 class GamesSoFar:
-    """All games of a run from its first round on, as far as they were added; arrays for so many games at most.
+    """All games of a run from a round on, the first one, as far as they were added; arrays for so many at most.
 
     ``reached``: number of rounds that were added. While more are added, other threads may read those before.
     ``values``: values of the column of the settings, by first appearance.
     """
 
-    def __init__(self, system: System, params: Any, settings: ChanceSettings, most: int) -> None:
+    def __init__(self, system: System, params: Any, settings: ChanceSettings, most: int, first_round: int = 0) -> None:
         self._system, self._params, self._settings, self._most = system, params, settings, most
-        self.reached, self._ends, self._n = 0, [0], 0
+        self.reached, self._ends, self._n = first_round, [0] * (first_round + 1), 0
         self.values: dict[str, int] = {}
         self._columns: dict[str, npt.NDArray[Any]] = {}
         self._rate: float | None = None  # of all games so far, if it is the same
@@ -93,17 +94,19 @@ class GamesSoFar:
         """Number of games before a round."""
         return int(self._ends[round_index])
 
-    def played(self, n: int, value: int | None = None) -> Played:
-        """The first ``n`` games, or those of them with one value of the column."""
-        rows: Any = slice(0, n) if value is None else np.flatnonzero(self._columns["value"][:n] == value)
+    def played(self, n: int, chosen: Longs | None = None) -> Played:
+        """The first ``n`` games, or some of them."""
+        rows: Any = slice(0, n) if chosen is None else chosen
         weight = self._columns["weight"][rows] if self._settings.weighted else None
         result, holds = self._columns["result"][rows], self._holds(n, rows)
         return Played(self._games(rows), result, holds, weight)
 
-    def counts(self, n: int) -> Longs:
-        """Number of the first ``n`` games with each value of the column."""
-        codes = self._columns["value"][:n]
-        return np.bincount(codes[codes != NO_VALUE], minlength=len(self.values))
+    def by_value(self, n: int) -> dict[str, Longs]:
+        """The first ``n`` games with each value of the column, in order."""
+        codes, values = self._columns["value"][:n], list(self.values)
+        order = np.argsort(codes, kind="stable")
+        bounds = np.searchsorted(codes[order], np.arange(len(values) + 1))
+        return {value: order[a:b] for value, (a, b) in zip(values, pairwise(bounds), strict=True)}
 
     def knows_first(self, n: int) -> bool:
         """Whether the first ``n`` games say who came first: in a table of winners no second player ever wins."""

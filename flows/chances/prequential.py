@@ -15,15 +15,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranklake.rating_kernels.chances.fit import ASSUMED, Learnt, fit
+from ranklake.rating_kernels.chances.games import Pairings
 from ranklake.rating_kernels.chances.three_way import NONE
-from ranklake.rating_kernels.core.standings import Longs
-from ranklake.rating_kernels.core.system import System
+from ranklake.rating_kernels.core.standings import Conditions, Longs
+from ranklake.rating_kernels.core.system import Prior, System
 
 from .played import GamesSoFar, RoundGames
 from .settings import ChanceSettings
 
 LEAST_GAMES = 20  # of a first fit, and of one of a value of a column
 _TENTHS = 11  # of the games of the fit before
+
+MOST_GAMES = 20_000_000
+"""Games of a data set up to which a run learns without being asked: the fits hold all games in memory."""
+MOST_SLOW_GAMES = 20_000
+"""The same where expected scores are not logistic: they take up to two microseconds, several times in each fit."""
 
 
 class RoundFit(NamedTuple):
@@ -62,6 +68,17 @@ def nothing_learnt(settings: ChanceSettings) -> RoundFit:
     nu, error = (0.0, 0.0) if settings.draws == NONE else (ASSUMED.nu, ASSUMED.ln_nu_deviation)
     overall = Learnt(nu, 0.0, error, ASSUMED.advantage_deviation, 0)
     return RoundFit(0, 0, "", overall, _without(settings, overall))
+
+
+def has_leads(system: System, params: Any) -> bool:
+    """Whether the expected scores of a system are logistic, so that fits are fast."""
+    side = Prior(np.full(1, params.mu_init), np.full(1, params.sigma_init), np.empty(0), np.zeros(1, np.int32))
+    return Pairings(system, params, Conditions(np.ones(1), np.ones(1)), 2, side, side).leads() is not None
+
+
+def most_unasked(system: System, params: Any) -> int:
+    """The largest number of games from which a run learns without being asked."""
+    return MOST_GAMES if has_leads(system, params) else MOST_SLOW_GAMES
 
 
 class Prequential:
@@ -148,18 +165,17 @@ def fit_games(
     overall = _fit(games, settings, n, None, start.overall)
     values = _without(settings, overall)
     if settings.by:
-        counts = games.counts(n)
-        for value, code in sorted(games.values.items()):
+        for value, own in sorted(games.by_value(n).items()):
             if value in values:
-                values[value] = replace(values[value], games=int(counts[code]))
-            elif counts[code] >= LEAST_GAMES:
-                values[value] = _fit(games, settings, n, code, start.values.get(value, overall))
+                values[value] = replace(values[value], games=len(own))
+            elif len(own) >= LEAST_GAMES:
+                values[value] = _fit(games, settings, n, own, start.values.get(value, overall))
     return RoundFit(round_index, n_games, digest, overall, values)
 
 
-def _fit(games: GamesSoFar, settings: ChanceSettings, n: int, code: int | None, start: Learnt) -> Learnt:
-    """The fit to the first ``n`` games, or to those of them with one value of the column."""
-    found = fit(games.played(n, code), settings.draws, start if start.games else None)
+def _fit(games: GamesSoFar, settings: ChanceSettings, n: int, chosen: Longs | None, start: Learnt) -> Learnt:
+    """The fit to the first ``n`` games, or to some of them."""
+    found = fit(games.played(n, chosen), settings.draws, start if start.games else None)
     return found if games.knows_first(n) else replace(found, advantage=0.0, advantage_error=0.0)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranklake.rating_kernels.chances.fit import Learnt
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
-from ranklake.rating_kernels.core.system import System
+from ranklake.rating_kernels.core.system import ConvergenceError, System
 from ranklake.storage import DamagedError, FormatError, Run
 from ranklake.storage.datasets.tables.kept import NO_VALUE
 from ranklake.storage.lake.access.lake import Lake
@@ -20,7 +20,7 @@ from ranklake.storage.runs.chances import StoredChances, StoredFit, StoredLearnt
 from ..common.text import count
 from ..results.rated_rounds import RatedRounds
 from .played import GamesSoFar, RoundGames
-from .prequential import Prequential, RoundFit, fit_games, nothing_learnt
+from .prequential import Prequential, RoundFit, fit_games, most_unasked, nothing_learnt
 from .settings import ChanceSettings
 from .stored import read_games, system_of
 
@@ -75,7 +75,8 @@ class RunChances:
 def learnt_chances(rounds: RatedRounds) -> RunChances | None:
     """What a run has learnt, for every answer about its games; None if it has contests of three entrants or more.
 
-    Fits all games once, with a note that says so, if the run has no record of all its rounds.
+    Fits all games once, with a note that says so, if the run has no record of all its rounds; the newest games only if
+    there are more than the run would learn from without being asked.
 
     Raises LakeError: the data set has other games than the run.
     """
@@ -83,15 +84,21 @@ def learnt_chances(rounds: RatedRounds) -> RunChances | None:
     if not isinstance(known, str):
         return known
     settings, counts, system, params = _to_fit(rounds)
-    stop, games = rounds.chain.stop_round, GamesSoFar(system, params, settings, int(counts.sum()))
-    for part in read_games(rounds, system, params, 0, stop):
+    first, stop = _first_to_fit(settings, counts, system, params), rounds.chain.stop_round
+    n_games = int(counts[first:].sum())
+    games = GamesSoFar(system, params, settings, n_games, first)
+    for part in read_games(rounds, system, params, first, stop):
         games.add(part)
-    found = fit_games(games, settings, stop, int(counts.sum()), rounds.chain.last_digest, None)
+    try:
+        found = fit_games(games, settings, stop, n_games, rounds.chain.last_digest, None)
+    except (ConvergenceError, ValueError) as error:
+        return RunChances(settings, (), _not_learnt(rounds, known, error))
     return RunChances(settings, (found,), _fitted_now(rounds, known, found.games))
 
 
 def chances_before_rounds(rounds: RatedRounds) -> RunChances | None:
-    """What a run had learnt before each of its rounds, for scores; None as for :func:`learnt_chances`.
+    """What a run had learnt before each of its rounds, for scores; None as for :func:`learnt_chances`, and of a run
+    with so many games that it learns only if asked.
 
     Makes all fits now, on the schedule of `rate`, with a note that says so, if the run has no record of all its rounds.
 
@@ -101,10 +108,15 @@ def chances_before_rounds(rounds: RatedRounds) -> RunChances | None:
     if not isinstance(known, str):
         return known
     settings, counts, system, params = _to_fit(rounds)
+    if not settings.asked and counts.sum() > most_unasked(system, params):
+        return None
     read = partial(read_games, rounds, system, params)
     fits = Prequential(settings, system, params, counts, [""] * len(counts), (), read)
-    last = fits.at(len(counts))
-    return RunChances(settings, tuple(fits.fits), _fitted_now(rounds, known, last.games))
+    try:
+        note = _fitted_now(rounds, known, fits.at(len(counts)).games)
+    except (ConvergenceError, ValueError) as error:
+        note = _not_learnt(rounds, known, error)
+    return RunChances(settings, tuple(fits.fits), note)
 
 
 def chances_of_games(system: System, params: Any, games: RoundGames) -> RunChances:
@@ -143,6 +155,19 @@ def _fitted_now(rounds: RatedRounds, why: str, games: int) -> str:
     name = rounds.run.name
     note = f"run {name} {why}: draws and advantages were fitted now, to {count(games, 'game')}; "
     return f"{note}`ranklake rate --run {name}` stores them"
+
+
+def _first_to_fit(settings: ChanceSettings, counts: Longs, system: System, params: Any) -> int:
+    """The first round of the games that are fitted now."""
+    most = most_unasked(system, params)
+    if settings.asked or counts.sum() <= most:
+        return 0
+    found = int(np.searchsorted(np.cumsum(counts[::-1])[::-1] <= most, True))
+    return min(found, int(np.flatnonzero(counts)[-1]))
+
+
+def _not_learnt(rounds: RatedRounds, why: str, error: Exception) -> str:
+    return f"run {rounds.run.name} {why}, and they cannot be learnt: {error}"
 
 
 def games_of(rounds: RatedRounds) -> tuple[Longs, str | None]:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels import System
+from ranklake.rating_kernels import ConvergenceError, System
 from ranklake.storage import DamagedError, Dataset, FormatError, Run, StandingsPart
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.leases.lease import Lease
 from ranklake.storage.runs.chances import StoredChances, read_chances
 
 from ..chances.played import RoundGames
-from ..chances.prequential import Prequential, RoundFit
+from ..chances.prequential import Prequential, RoundFit, has_leads, most_unasked
 from ..chances.record import store_chances, to_fit
 from ..chances.settings import ChanceSettings, unknown_column, unknown_value
 from ..chances.stored import count_games, games_of_entrants, read_games
@@ -28,9 +28,6 @@ from ..results.rated_rounds import RatedRounds
 from .commits.rated_batch import RatedBatch
 from .config import RunConfig
 from .plan import Plan
-
-MOST_GAMES = 20_000_000
-"""Games of a data set up to which a run learns without being asked: the fits hold all games in memory."""
 
 
 class Learning:
@@ -63,8 +60,10 @@ class Learning:
         """What the run of a plan learns from; None if it has no games, or nothing is to be learnt."""
         settings = ChanceSettings.of(plan.config)
         counts, larger = count_games(plan.dataset, plan.excluded)
-        wanted = settings.learns and larger is None and counts.sum() > 0
-        return cls(config, plan, run) if wanted and (settings.asked or counts.sum() <= MOST_GAMES) else None
+        rounds = max(plan.n_rounds, plan.kept)
+        wanted = settings.learns and larger is None and rounds > 0 and counts.sum() > 0
+        most = most_unasked(find_system(config.system), config.params)
+        return cls(config, plan, run) if wanted and (settings.asked or counts.sum() <= most) else None
 
     def add(self, batch: RatedBatch) -> None:
         """Add rated rounds, the next ones or some of before."""
@@ -96,17 +95,26 @@ class Learning:
         own = games.advantage if len(games.advantage) else 0.0
         return replace(part, games=replace(games, advantage=own + ahead))
 
-    def store(self, lease: Lease) -> RoundFit:
-        """Make the fits that are missing, and the record if it is not of all rounds; returns what is known now."""
-        for waiting in self._waiting:
-            waiting.result()
-        last, fits = self._fits.at(self._stop), [one for one in self._fits.fits if one.round_index <= self._stop]
+    def store(self, lease: Lease) -> str:
+        """Make the fits that are missing, and the record if it is not of all rounds; returns a warning if that fails.
+
+        Raises ConvergenceError: there is no fit by which the run would have to rate.
+        """
+        try:
+            for waiting in self._waiting:
+                waiting.result()
+            self._fits.at(self._stop)
+        except (ConvergenceError, ValueError) as error:
+            if self.settings.learnt:
+                raise
+            return f"draws and advantages were not learnt: {error}; --draws none learns none"
+        fits = [one for one in self._fits.fits if one.round_index <= self._stop]
         wanted = self.settings.facts(), self._stop, self._digest, len(fits)
         stored = self._stored
         if stored is None or (stored.settings, stored.rounds, stored.digest, len(stored.fits)) != wanted:
             lease.check()
             store_chances(self._run, lease.lake, self.settings, self._stop, self._digest, fits)
-        return last
+        return ""
 
     def close(self) -> None:
         """End the thread that fits, after the fit at which it is."""
@@ -169,14 +177,15 @@ def _check_values(settings: ChanceSettings, dataset: Dataset) -> None:
     raise ValueError(unknown_value(first, settings.by, sorted(values)))
 
 
-def too_many_games(plan: Plan) -> str:
+def too_many_games(config: RunConfig, plan: Plan) -> str:
     """A warning that a run learns nothing because it has many games; empty if it does, or never would."""
     settings = ChanceSettings.of(plan.config)
     counts, larger = count_games(plan.dataset, plan.excluded)
-    if settings.asked or larger is not None or counts.sum() <= MOST_GAMES:
+    n_games, system = int(counts.sum()), find_system(config.system)
+    if settings.asked or larger is not None or n_games <= most_unasked(system, config.params):
         return ""
-    n = count(int(counts.sum()), "game")
-    return f"draws and advantages of {n} are learnt in memory, and only if asked for: --draws preserving"
+    cost = "much memory" if has_leads(system, config.params) else f"long by {system.name}"
+    return f"draws and advantages of {count(n_games, 'game')} take {cost}: they are learnt by --draws preserving only"
 
 
 def _games_of(system: System, params: Any, batch: RatedBatch) -> RoundGames:

@@ -148,9 +148,9 @@ def _completed(
         else:
             runner = PlanRunner(config, plan, run, engine, options.policy or commit_policy.DEFAULT, learning)
             report = runner.complete(options.on_progress, began)
-            report.warnings += tuple(filter(None, [too_many_games(plan)]))
+            report.warnings += tuple(filter(None, [too_many_games(config, plan)]))
         if learning is not None:
-            learning.store(lease)
+            report.warnings += tuple(filter(None, [learning.store(lease)]))
     finally:
         if learning is not None:
             learning.close()

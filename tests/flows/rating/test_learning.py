@@ -17,7 +17,8 @@ from helpers.known_chances import known_league
 from helpers.lakes import contest, copy_of, ingest, often, rated, same_tables
 from helpers.rated_runs import problems
 
-from ranklake.flows.chances.record import RunChances, learnt_chances
+from ranklake.flows.chances import prequential
+from ranklake.flows.chances.record import RunChances, chances_before_rounds, learnt_chances
 from ranklake.flows.chances.settings import ChanceOptions, ChanceSettings
 from ranklake.flows.common.configuration.settings import build_params, find_system
 from ranklake.flows.engines.factory import open_engine
@@ -25,7 +26,6 @@ from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.maintenance.verify import replay
-from ranklake.flows.rating import learning
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import RateOptions, rate
 from ranklake.flows.results.rated_rounds import RatedRounds
@@ -294,12 +294,15 @@ def test_record__that_is_missing_stale_or_damaged_is_fitted_now(lake: Lake) -> N
     assert problems(lake) == []
 
 
-@pytest.mark.bound("ranklake.flows.rating.learning.MOST_GAMES")
+@pytest.mark.bound(
+    "ranklake.flows.chances.prequential.MOST_GAMES", "ranklake.flows.chances.prequential.MOST_SLOW_GAMES"
+)
 def test_games__too_many_are_learnt_from_if_asked(lake: Lake, invoke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "MOST_GAMES", 1_999)
+    monkeypatch.setattr(prequential, "MOST_GAMES", 1_999)
     many = ("rate", "--dataset", "league", "--system", "elo", "--run", "many", "--lake", lake.url)
-    assert "draws and advantages of 2,000 games are learnt in memory, and only if asked for" in invoke(*many).err
-    assert "fitted now" in learnt(lake, "many").note
+    assert "draws and advantages of 2,000 games take much memory: they are learnt by --draws pres" in invoke(*many).err
+    assert "fitted now, to 1,800 games" in learnt(lake, "many").note
+    assert chances_before_rounds(RatedRounds(lake, "many")) is None
     assert invoke(*many, "--draws", "preserving").code == 0
     assert learnt(lake, "many").fits == learnt(lake).fits
 
