@@ -16,7 +16,7 @@ from ranklake.storage import Lake
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.schemas import PLACES, PUBLISHED, ROUNDS
 
-from ..chances.record import learnt_chances
+from ..chances.record import RunChances, learnt_chances
 from ..chances.to_come import to_published
 from ..common.progress import ProgressCallback, in_parts, not_shown
 from ..results.attributes import player_attributes
@@ -220,6 +220,11 @@ class Content:
         rows = [{"handle": old, "new": new, "since_seconds": since} for old, (new, since) in pairs]
         return pa.Table.from_pylist(rows, schema=ALIASES)
 
+    @cached_property
+    def learnt(self) -> RunChances | None:
+        """What the run has learnt of games between two; None if its contests have more participants."""
+        return learnt_chances(self._rated)
+
     def facts(self) -> dict[str, Any]:
         """The facts of the run for the manifest of its index."""
         config, display = self._run.config, self.display
@@ -239,7 +244,7 @@ class Content:
             "games": self._dataset.kind == GAMES_KIND,
             "places": self.places.to_json(),
             "uncertainty": self.uncertainty,
-            **({} if (learnt := learnt_chances(self._rated)) is None else {"chances": to_published(learnt)}),
+            **({} if self.learnt is None else {"chances": to_published(self.learnt)}),
         }
 
     @cached_property

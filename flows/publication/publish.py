@@ -54,6 +54,7 @@ class PublishReport:
     ``tables``: tables that have a new version.
     ``merged``, ``removed``: number of merged small files; number of removed unreferenced files.
     ``stale_smoothing``: why a smoothing was not published, and the remedy; empty if it was, or if there is none.
+    ``fitted_now``: why draws and advantages were fitted for the publish; empty if the run has stored them.
     """
 
     rounds: int
@@ -64,6 +65,7 @@ class PublishReport:
     merged: int = 0
     removed: int = 0
     stale_smoothing: str = ""
+    fitted_now: str = ""
 
     def line(self) -> str:
         """The report in one line."""
@@ -75,7 +77,7 @@ class PublishReport:
             text += f"; new versions of {', '.join(self.tables)}"
         text += f"; {count(self.merged, 'small file')} merged" if self.merged else ""
         text += f"; {count(self.removed, 'old file')} removed" if self.removed else ""
-        return text + (f"; {self.stale_smoothing}" if self.stale_smoothing else "")
+        return "; ".join(filter(None, (text, self.stale_smoothing, self.fitted_now)))
 
 
 def publish(
@@ -147,7 +149,9 @@ def _publish(
         n_first = sum(name in PUBLISHED for name in tables)
         tables = (*tables[:n_first], LATEST, *tables[n_first:])
     seconds = time.perf_counter() - began
-    return PublishReport(content.n_rounds, kept, added, tables, seconds, merged, removed, content.stale_smoothing)
+    fitted = "" if content.learnt is None else content.learnt.note
+    notes = content.stale_smoothing, fitted
+    return PublishReport(content.n_rounds, kept, added, tables, seconds, merged, removed, *notes)
 
 
 class _Target:

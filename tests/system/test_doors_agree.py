@@ -169,8 +169,11 @@ def test_run_rated_before__is_fitted_now_and_says_so(tmp_path: Path, invoke: Com
         assert "from 60 games" in found.out
     with pytest.warns(UserWarning, match="were fitted now, to 60 games"):
         Ratings.open(lake, "run").predict(PAIR["games"]).three_way(*PAIR["games"])
+    published = invoke("publish", "--run", "run", "--lake", lake.url)
+    assert "; run run was rated before chances were stored: " in published.out
     assert invoke("rate", "--run", "run", "--lake", lake.url).code == 0
     assert invoke("predict", *at) == stored
+    assert "were fitted now" not in invoke("publish", "--run", "run", "--lake", lake.url).out
     ratings = Ratings.open(lake, "run")
     three, learnt = ratings.predict(PAIR["games"]).three_way(*PAIR["games"]), read_chances(run).fits[-1].overall
     one, other = ratings.beliefs["mu"].loc[list(PAIR["games"])]
