@@ -22,8 +22,9 @@ from ..execution.rater import select_beliefs
 from ..results.display import Display
 from ..results.groups import group_level
 from .beliefs import HasBeliefs, InitialBeliefs, shift_of
+from .lineup import members_of
 from .notebook import warn_user
-from .prediction import Prediction, members_of
+from .prediction import Prediction
 
 
 @checked
