@@ -160,6 +160,8 @@ class Prediction:
                 "chance() is that to finish before another one"
             )
         i, j = self._find(player), self._find(opponent)
+        if i == j:
+            raise ValueError(f"a game is between two players, got {player!r} twice")
         return ThreeChances(*(float(of_pair[0]) for of_pair in self._games(np.array([i]), np.array([j]), neutral)[0]))
 
     def pairs(self, *, neutral: bool = False) -> pd.DataFrame:

@@ -225,11 +225,19 @@ def test_values__are_refused_where_nothing_is_learnt(tmp_path: Path, invoke: Com
         answer = client.get(COMPARE, params=asked)
         assert (answer.status_code, answer.json()["parameter"]) == (400, "chances_of")
         assert client.get(COMPARE, params={"handles": "p1,p2", "neutral": "yes"}).status_code == 400
+    prediction = Ratings.open(lake, "run").predict(PAIR["games"], chances_of="cup")
     with pytest.raises(ValueError, match="not of 'cup' alone"):
-        Ratings.open(lake, "run").predict(PAIR["games"], chances_of="cup").three_way(*PAIR["games"])
+        prediction.three_way(*PAIR["games"])
+    prediction = Ratings.open(lake, "run").predict(PAIR["games"])
     contests = lake_with(tmp_path / "contests", "contests", "elo-mmr")
     of_contests = (*PAIR["contests"], "--run", "run", "--lake", contests.url)
     assert "three participants or more" in invoke.refuses("compare", *of_contests, "--home", code=2)
+    with pytest.raises(ValueError, match="got 'p1' twice"):
+        prediction.three_way("p1", "p1")
+    assert "give at least two players" in invoke.refuses("compare", "p1", "p1", *at[2:], code=2)
+    assert invoke("alias", "--dataset", "league", "p1", "renamed", "--lake", lake.url).code == 0
+    assert invoke("rate", "--run", "run", "--lake", lake.url).code == 0
+    assert "these are names of one player, 'renamed'" in invoke.refuses("compare", "p1", "renamed", *at[2:], code=2)
     assert "a game between two entrants" in invoke.refuses("predict", *of_contests, "--neutral", code=2)
 
 

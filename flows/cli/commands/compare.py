@@ -34,6 +34,8 @@ def compare(handles: tuple[str, ...], chosen: ChosenRun, home: bool, chances_of:
     rated = chosen.rated()
     with usage():
         found = rated.compare(handles, chances_of, not home)
+        if len(found["players"]) < 2:
+            raise ValueError(f"these are names of one player, {found['players'][0]['handle']!r}; give two players")
         if home and "games" not in found:
             raise ValueError(f"--home is for games between two; {no_games(chosen.run)}")
     if note := found["note"]:
