@@ -13,13 +13,14 @@ import pandas as pd
 from ranklake.rating_kernels import System
 
 from ..common.arguments import checked
+from ..common.metric_names import COMPARED_METRICS
 from ..common.text import described
 from ..engines.task_pool import open_whole_pool
 from ..frames.notebook import warn_user
 from .candidates import candidates_of
 from .finished import FinishedCells
 from .histories import HistorySource, source_of, sources_of
-from .measures import FILTERS, METRICS
+from .measures import FILTERS
 from .report import check_report, write_report
 from .run import BenchmarkRequest, Watching, run_benchmark, threads_of
 
@@ -131,7 +132,9 @@ def _sources(histories: Any, columns: Mapping[str, str]) -> list[HistorySource]:
 def _row(history: str, row: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
     scores, differences = row.get("scores", {}), row.get("differences", {}).get(document["filter"], {})
     numbers = {name: row.get(name) for name in ("seconds", "drift")}
-    numbers |= {f"{metric}_{group}": scores.get(group, {}).get(metric) for group in FILTERS for metric in METRICS}
+    numbers |= {
+        f"{metric}_{group}": scores.get(group, {}).get(metric) for group in FILTERS for metric in COMPARED_METRICS
+    }
     numbers |= {name: differences.get(document["metric"], {}).get(name) for name in ("difference", "low", "high")}
     head = {"history": history, "system": row["label"]}
     head |= {name: row[name] for name in ("provenance", "status", "reason")}

@@ -17,11 +17,12 @@ from ranklake.rating_kernels.core.standings import Floats
 from ranklake.rating_kernels.metrics.bootstrap import MOST_UNITS, interval, resampled_sums
 from ranklake.rating_kernels.metrics.calibration import BINS, PairSums, calibration_error
 from ranklake.rating_kernels.metrics.metrics import FILTERS as ALL_FILTERS
-from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, LAW_METRICS
+from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
 from ..chances.played import RoundGames
 from ..chances.record import chances_of_games
 from ..chances.stored import games_of_entrants
+from ..common.metric_names import COMPARED_METRICS
 from ..entrants.entrants import Entrants
 from ..entrants.scores import Mask, RoundScores
 from ..evaluation.game_chances import score_chances
@@ -33,7 +34,6 @@ FILTERS = ("everyone", "experienced")
 _SCORES = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation")
 _CHANCES = ("own_cross_entropy", "brier")
 RESULTS = ("log_loss3", "brier3", "ranked_probability")  # of the chances of a win, a draw and a loss
-METRICS = (*_SCORES, *LAW_METRICS, *_CHANCES, "calibration_error", *RESULTS)
 HEADINGS = {
     "pair_inversion": ("pair inversion, %", 2),
     "pair_inversion_equal_half": ("pair inversion with equal ratings as half, %", 2),
@@ -152,7 +152,7 @@ def differences(systems: Mapping[str, Floats]) -> dict[str, dict[str, Difference
     values = {name: measures(sums.sum(axis=0)) for name, sums in systems.items()}
     drawn = {name: measures(resampled_sums(sums)) if len(sums) else {} for name, sums in systems.items()}
     found: dict[str, dict[str, Difference]] = {}
-    for metric in METRICS:
+    for metric in COMPARED_METRICS:
         sign = 1.0 if metric in HIGHER_IS_BETTER else -1.0
         known = {name: sign * float(one[metric]) for name, one in values.items() if not np.isnan(one[metric])}
         if known:

@@ -14,6 +14,7 @@ from ranklake.rating_kernels.warm import CHANCES, SCORES
 from ranklake.storage import LakeError
 
 from ..common.finite import finite_json
+from ..common.metric_names import COMPARED_METRICS
 from ..common.progress import ProgressCallback, not_shown
 from ..compilation.compile import CompileCallback, announce, compile_parts, parts_for
 from ..engines.factory import choose_engine
@@ -23,7 +24,7 @@ from .candidates import Candidate, published_for
 from .cells import Cell, measure
 from .finished import FinishedCells
 from .histories import BenchmarkHistory, HistorySource
-from .measures import FILTERS, METRICS, differences, is_better_first, measures, reliability
+from .measures import FILTERS, differences, is_better_first, measures, reliability
 
 FORMAT = 1  # of the document
 UNREADABLE = (SourceError, LakeError, ValueError, OSError)
@@ -48,7 +49,7 @@ class BenchmarkRequest:
     filter: str = "experienced"
 
     def __post_init__(self) -> None:
-        for name, value, known in (("metric", self.metric, METRICS), ("filter", self.filter, FILTERS)):
+        for name, value, known in (("metric", self.metric, COMPARED_METRICS), ("filter", self.filter, FILTERS)):
             if value not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
         if not 0.0 <= self.skip_share < 1.0:

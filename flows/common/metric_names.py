@@ -1,4 +1,4 @@
-"""Metrics of predictions by name: the words for people, and which of them a search optimises. Imports no kernel."""
+"""Metrics of predictions by name: words for people, what a search optimises and a benchmark compares. No kernel."""
 
 from __future__ import annotations
 
@@ -30,3 +30,8 @@ TUNED_METRICS = (
     "log_loss3",
 )
 """The metrics that a search can optimise: of the command, of Python and of the record."""
+COMPARED_METRICS = (
+    *("pair_inversion", "pair_inversion_equal_half", "rank_deviation", "rank_information", "rank_likelihood"),
+    *("own_cross_entropy", "brier", "calibration_error", "log_loss3", "brier3", "ranked_probability"),
+)
+"""The metrics by which a benchmark compares systems."""

@@ -9,14 +9,10 @@ from typing import Any
 
 import click
 
+from ...common.metric_names import COMPARED_METRICS
 from ..terminal.file_options import history_options
 from ..terminal.options import LAKE, EngineChoice, LakeAddress, engine_options, format_option, usage, wide_option
 from ..terminal.output import print_line, print_table, progress, show_compilation, write_json
-
-METRICS = (
-    "pair_inversion", "pair_inversion_equal_half", "rank_deviation", "rank_information", "rank_likelihood",
-    "own_cross_entropy", "brier", "calibration_error", "log_loss3", "brier3", "ranked_probability",
-)  # fmt: skip
 
 
 @click.command()
@@ -34,7 +30,7 @@ METRICS = (
               "history of this name: codeforces, topcoder, reddit, ctf and others.")  # fmt: skip
 @click.option("--skip-share", type=click.FloatRange(0.0, 1.0, max_open=True), default=0.1, show_default=True,
               help="Share of each history at the start that is not scored.")  # fmt: skip
-@click.option("--metric", type=click.Choice(METRICS), default="pair_inversion", show_default=True,
+@click.option("--metric", type=click.Choice(COMPARED_METRICS), default="pair_inversion", show_default=True,
               help="The metric that orders the systems.")  # fmt: skip
 @click.option("--filter", "players", type=click.Choice(["everyone", "experienced"]), default="experienced",
               show_default=True, help="The group that orders the systems; both are scored.")  # fmt: skip

@@ -20,7 +20,8 @@ import ranklake
 from ranklake.flows.benchmark.candidates import candidates_of, published_for
 from ranklake.flows.benchmark.cells import measure
 from ranklake.flows.benchmark.histories import HistorySource, sources_of
-from ranklake.flows.benchmark.measures import COLUMNS, METRICS, RESULTS, differences, measures
+from ranklake.flows.benchmark.measures import COLUMNS, RESULTS, differences, measures
+from ranklake.flows.common.metric_names import COMPARED_METRICS
 from ranklake.flows.common.progress import not_shown
 from ranklake.flows.ingestion.games import ingest_games
 from ranklake.flows.sources.games.options import GamesOptions
@@ -259,7 +260,7 @@ def test_differences__are_those_of_drawn_rounds() -> None:
     one, other = (draw.uniform(1.0, 2.0, (50, width)) for _ in range(2))
     other[:, 0] = one[:, 0]  # the same participations
     found = differences({"one": one, "other": other})
-    for metric in METRICS:
+    for metric in COMPARED_METRICS:
         names = {row.best for row in found[metric].values()}
         (best,) = names
         assert found[metric][best][1:] == (0.0, 0.0, 0.0)
