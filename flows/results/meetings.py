@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -54,7 +56,8 @@ def meetings_of(run: Run, dataset: Dataset, chain: Chain, stop: int | None = Non
     roots, n_rounds = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
     roots[:n_before], n_rounds[:n_before] = before
     if start < stop:
-        roots = join(roots, *_rounds(run, dataset, chain, (start, stop), n_rounds))
+        _, first, player = _rounds(run, dataset, chain, (start, stop), n_rounds)
+        roots = join(roots, first, player)
     return Meetings(roots, n_rounds)
 
 
@@ -85,8 +88,26 @@ def _newest(run: Run, chain: Chain, stop: int) -> tuple[int, Meetings]:
     return 0, Meetings(np.empty(0, np.int32), np.empty(0, np.int32))
 
 
-def _rounds(run: Run, dataset: Dataset, chain: Chain, rounds: tuple[int, int], n_rounds: Ints) -> tuple[Longs, Ints]:
-    """The first participation of each round or game, and all that connect players; counts rated rounds of players."""
+class Participations(NamedTuple):
+    """Who took part in the meetings of a run: its rounds, or its games.
+
+    ``round_index`` (int32[k]): the round of each meeting.
+    ``first`` (int64[k]): the first of the participations ``player`` (int32[n]) of each.
+    """
+
+    round_index: Ints
+    first: Longs
+    player: Ints
+
+
+def participations(run: Run, dataset: Dataset, chain: Chain) -> tuple[Participations, npt.NDArray[np.bool_]]:
+    """All participations that connect players, and whether each player has a rated round."""
+    n_rounds = np.zeros(dataset.n_players, np.int32)
+    return _rounds(run, dataset, chain, (0, chain.stop_round), n_rounds), n_rounds > 0
+
+
+def _rounds(run: Run, dataset: Dataset, chain: Chain, rounds: tuple[int, int], n_rounds: Ints) -> Participations:
+    """The participations of some rounds that connect players; counts the rated rounds of players."""
     in_field, parts = _in_field(dataset, chain), [(np.empty(0, np.int32), np.empty(0, np.int32))]
     columns = ("round_index", "player", "n_before")
     for _, table in run.iter_segments(*rounds, columns, chain=chain, unrated=True):
@@ -101,7 +122,8 @@ def _rounds(run: Run, dataset: Dataset, chain: Chain, rounds: tuple[int, int], n
         parts.append((index, player))
     index, player = (np.concatenate(column) for column in zip(*parts, strict=True))
     of_games = dataset.kind == GAMES_KIND  # two rows a game
-    return np.arange(0, len(player), 2) if of_games else np.flatnonzero(np.diff(index, prepend=-1)), player
+    first = np.arange(0, len(player), 2) if of_games else np.flatnonzero(np.diff(index, prepend=-1))
+    return Participations(index[first], first, player)
 
 
 def _in_field(dataset: Dataset, chain: Chain) -> npt.NDArray[np.bool_]:

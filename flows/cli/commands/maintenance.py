@@ -32,11 +32,12 @@ some_dataset_option = click.option("--dataset", type=DATASET, help="Only this da
 @click.command()
 @some_run_option
 @click.option("--components", is_flag=True, help="List the groups of players who met, directly or through others.")
+@click.option("--bridges", is_flag=True, help="List the contests that alone join two groups of players.")
 @format_option("table", "json")
 @strict_option
 @wide_option
 @lake_option
-def runs(run: str | None, components: bool, form: str, lake: LakeAddress) -> None:
+def runs(run: str | None, components: bool, bridges: bool, form: str, lake: LakeAddress) -> None:
     """List the data sets and runs of a lake: progress, size on disk, and the current writer.
 
     Ratings of players of different components cannot be compared.
@@ -53,8 +54,10 @@ def runs(run: str | None, components: bool, form: str, lake: LakeAddress) -> Non
         chosen = [one for one in found.runs if one.run == run]
         of = {one.dataset for one in chosen}
         found = dataclasses.replace(found, runs=chosen, datasets=[one for one in found.datasets if one.dataset in of])
-    if components:
-        _show_components([RatedRun(opened, one.run) for one in found.runs if one.participations], form)
+    if components or bridges:
+        rated = [RatedRun(opened, one.run) for one in found.runs if one.participations and not one.problem]
+        _show_components(rated, components, bridges, form)
+        _say_apart(opened, found.runs, err=True)
         return
     if form == "json":
         write_json(dataclasses.asdict(found), 2)
@@ -86,17 +89,22 @@ def _say_apart(lake: Lake, runs: Sequence[RunStatus], err: bool) -> None:
                 say_apart(RatedRun(lake, run.run).components_line(None, REMEDY, _MOST_ROWS), run.run, err)
 
 
-def _show_components(rated: Sequence[RatedRun], form: str) -> None:
-    from ...answers.components import component_rows
-    from ..terminal.show_components import components_table
+def _show_components(rated: Sequence[RatedRun], components: bool, bridges: bool, form: str) -> None:
+    from ...answers.components import bridge_rows, component_rows
+    from ..terminal.show_components import bridges_table, components_table
 
-    tables = [component_rows(one) for one in rated]
+    listed = [component_rows(one) for one in rated] if components else []
+    joining = [bridge_rows(one) for one in rated] if bridges else []
     if form == "json":
-        write_json([row for table in tables for row in table.to_pylist()])
+        found = {"components": listed} if components else {}
+        found |= {"bridges": joining} if bridges else {}
+        write_json({name: [row for one in tables for row in one.to_pylist()] for name, tables in found.items()}, 2)
         return
-    for table in tables:
+    for table in listed:
         print_table(components_table(table))
-    if not tables:
+    for one, table in zip(rated, joining, strict=bridges):
+        print_table(bridges_table(table), f"run {one.name}: no contest alone joins two groups of players")
+    if not rated:
         print_line("no rated runs: `ranklake rate` makes them")
 
 

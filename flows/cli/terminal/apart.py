@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -27,9 +28,8 @@ def strict_option(command: F) -> F:
     @functools.wraps(command)
     def strictly(strict: bool, **given: Any) -> Any:
         found = command(**given)
-        context = click.get_current_context()
-        if strict and _FOUND in context.meta:
-            context.exit(WRONG)
+        if strict and _FOUND in click.get_current_context().meta:
+            sys.exit(WRONG)
         return found
 
     return cast("F", _strict(strictly))

@@ -41,7 +41,9 @@ def leaderboard_table(
     columns |= {**dict.fromkeys(titled, WHOLE), "handle": NAME}
     columns |= dict.fromkeys(("mu", "sigma", "rounds", "last", "highest", "percentile"), NUMBER)
     hide = ("percentile", "sigma", "mu", "highest", "last", *sure, "rounds", "title")
-    table, last = new_table(columns, hide, caption=f"{rows.num_rows:,} of {count(n_players, 'player')}"), None
+    caption = f"{rows.num_rows:,} of {count(n_players, 'player')}"
+    caption += ", places within components" if "component" in within else ""
+    table, last = new_table(columns, hide, caption=caption), None
     for row in rows.to_pylist():
         colour = form.style(row["rating"])
         numbers = [row[name] for name in within]
@@ -57,7 +59,7 @@ def leaderboard_table(
             form.belief(row["mu"]),
             form.belief(row["sigma"]),
             f"{row['n_rounds']:,}",
-            _day(row["last_time_seconds"]),
+            day(row["last_time_seconds"]),
             form.rating(row["max_rating"]),
             "" if row["provisional"] else f"{row['percentile']:.2f}",
         )
@@ -104,7 +106,7 @@ def all_time_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Table:
             form.belief(row["smooth_mu"]),
             form.belief(row["smooth_sigma"]),
             Text(cell(row["name"] or row["contest_id"])),
-            _day(row["time_seconds"]),
+            day(row["time_seconds"]),
             f"{row['n_rounds']:,}",
         )
     return table
@@ -126,7 +128,7 @@ def player_table(history: PlayerHistory) -> Table:
         place = f"{row['lo'] + 1:,}" + (f"-{row['hi'] + 1:,}" if row["hi"] > row["lo"] else "")
         table.add_row(
             f"{row['round_index']:,}",
-            _day(row["time_seconds"]),
+            day(row["time_seconds"]),
             Text(cell(row["name"] or row["contest_id"])),
             *(Text(cell(row[name] or "")) for name in further),
             place,
@@ -195,10 +197,10 @@ def log_table(title: str, entries: list[tuple[Entry, str]]) -> Table:
     for entry, state in entries:
         texts = (entry.contest_id, entry.handle, entry.new_handle)
         table.add_row(
-            _day(entry.time_seconds),
+            day(entry.time_seconds),
             entry.kind,
             *(Text("" if text is None else cell(text)) for text in texts),
-            _day(entry.since_seconds),
+            day(entry.since_seconds),
             *(Text(cell(text)) for text in (entry.who, entry.why, state)),
         )
     return table
@@ -214,7 +216,7 @@ def runs_tables(status: LakeStatus) -> Iterator[Table]:
             dataset.dataset,
             _with_writer(dataset),
             *(_number(count) for count in (dataset.contests, dataset.participations, dataset.players)),
-            _day(dataset.last_time_seconds),
+            day(dataset.last_time_seconds),
             _number(dataset.files),
             byte_size(dataset.size_bytes),
         )
@@ -232,7 +234,7 @@ def runs_tables(status: LakeStatus) -> Iterator[Table]:
             _with_writer(run),
             *(_number(count) for count in (run.rounds, run.participations)),
             Text(cell(run.last_contest or "")),
-            _day(run.last_time_seconds),
+            day(run.last_time_seconds),
             *(_number(count) for count in (run.segments, run.snapshots)),
             run.smoothing or "",
             byte_size(run.size_bytes),
@@ -253,7 +255,7 @@ def _number(count: int | None) -> str:
     return "" if count is None else f"{count:,}"
 
 
-def _day(time_seconds: int | None) -> str:
+def day(time_seconds: int | None) -> str:
     if not time_seconds:  # 0 is unknown
         return ""
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from html import unescape
 from pathlib import Path
 from random import Random
@@ -17,8 +16,9 @@ from helpers.commands import Command
 from helpers.games import Game, as_periods, ingest_periods
 from helpers.lakes import contest, ingest, lake_of, rate_run
 from helpers.sites import manifest, unpacked
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from twins.components import closure
 
 import ranklake
 from ranklake.flows.answers.rated_run import RatedRun
@@ -55,19 +55,10 @@ def found(n: int, rounds: list[list[int]]) -> Components:
     return Components.numbered(Meetings(roots, np.bincount(player, minlength=n).astype(np.int32)))
 
 
-def closure(rounds: Iterable[Iterable[int]]) -> list[list[int]]:
-    """The players of each component, the largest first, of equal ones that with the least player."""
-    components: list[set[int]] = []
-    for one in map(set, rounds):
-        apart = [component for component in components if component.isdisjoint(one)]
-        joined = one.union(*(component for component in components if not component.isdisjoint(one)))
-        components = [*apart, joined]
-    return sorted(map(sorted, components), key=lambda players: (-len(players), players[0]))
-
-
 ROUNDS = st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=4).map(list), max_size=9)
 
 
+@settings(deadline=None)
 @given(ROUNDS, st.integers(0, 9), st.randoms(use_true_random=False))
 def test_components__are_those_of_the_naive_closure_in_any_order(
     rounds: list[list[int]], known: int, random: Random
