@@ -114,9 +114,21 @@ def sigma_limit(params: BAR) -> float:
 
 def win_probability(params: BAR, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """p of the source: a logistic law of scale c as published, of standard deviation c in the engine."""
+    return logistic(
+        (1.0 if params.variant == "btfull" else C3) * (one.mu - other.mu) / _scale(params, conditions, one, other)
+    )
+
+
+def logistic_rate(params: BAR, conditions: Conditions, one: Prior, other: Prior) -> Floats:
+    """Natural units of odds a rating point."""
+    return (1.0 if params.variant == "btfull" else C3) / _scale(params, conditions, one, other)
+
+
+def _scale(params: BAR, conditions: Conditions, one: Prior, other: Prior) -> Floats:
+    """c of the source."""
     beta2 = float(params.beta or 0.0) ** 2
-    c = np.sqrt(one.sigma**2 + other.sigma**2 + 2.0 * beta2 / conditions.noise)
-    return logistic((1.0 if params.variant == "btfull" else C3) * (one.mu - other.mu) / c)
+    c: Floats = np.sqrt(one.sigma**2 + other.sigma**2 + 2.0 * beta2 / conditions.noise)
+    return c
 
 
 def performance_law(params: BAR, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
@@ -337,6 +349,6 @@ SYSTEM = System(
     name="bar", performs=False, params=BAR, sigma_limit=sigma_limit, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=rate_teams, team_laws=add_skills,
-    win_probability=win_probability, performance_law=performance_law, margins="games",
+    win_probability=win_probability, logistic_rate=logistic_rate, performance_law=performance_law, margins="games",
     ignores=("perf_ceiling",),
 )  # fmt: skip

@@ -75,6 +75,11 @@ def win_probability(params: CFGeneral, conditions: Conditions, one: Prior, other
     return logistic(C3 * np.sqrt(conditions.weight) / params.beta * (one.mu - other.mu))
 
 
+def logistic_rate(params: CFGeneral, conditions: Conditions, one: Prior, other: Prior) -> Any:
+    """Natural units of odds a rating point."""
+    return C3 * np.sqrt(conditions.weight) / params.beta
+
+
 def performance_law(params: CFGeneral, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
     """Logistic, of the variance of the curve."""
     return curve_law(C3 * np.sqrt(conditions.weight) / params.beta, prior)
@@ -123,5 +128,6 @@ SYSTEM = System(
     name="cf-general", params=CFGeneral, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     summary_ratings=("mu",),
-    win_probability=win_probability, performance_law=performance_law, ignores=("precision",),
+    win_probability=win_probability, logistic_rate=logistic_rate, performance_law=performance_law,
+    ignores=("precision",),
 )  # fmt: skip

@@ -232,7 +232,7 @@ SYSTEM = System(
     name="codeforces", params=Codeforces,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     summary_ratings=("mu",), is_whole=lambda params: params.whole,
-    win_probability=win_probability, performance_law=performance_law,
+    win_probability=win_probability, logistic_rate=lambda *given: RATE, performance_law=performance_law,
     deviations=0.0, offset=offset, invariants=invariant_violations,
     ignores=("weight", "perf_ceiling", "precision"),
 )  # fmt: skip

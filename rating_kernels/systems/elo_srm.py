@@ -267,6 +267,6 @@ def _rate_small(rounds, mu_init, fresh, ties, rule, store, outcome):
 SYSTEM = System(
     name="elo-srm", performs=False, params=EloSRM,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law,
+    win_probability=win_probability, logistic_rate=lambda *given: _RATE, performance_law=performance_law,
     ignores=("weight", "perf_ceiling", "precision"),
 )  # fmt: skip

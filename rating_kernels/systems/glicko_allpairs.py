@@ -25,7 +25,7 @@ from ..core.numerics import C3
 from ..core.standings import Conditions, Floats, Rounds
 from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.pairwise import SMALL, GameSums, pairwise_sums
-from ..inference.win_probability import curve_law, glicko_win_probability
+from ..inference.win_probability import curve_law, glicko_rate, glicko_win_probability
 from .glicko import Idle, Q, absorb_rows, diffuse_rows, idle_variance, rate_each
 
 EVEN = 0.25  # information of a game at even odds against an opponent with sigma 0
@@ -69,6 +69,11 @@ def sigma_limit(params: GlickoAllPairs) -> float:
 def win_probability(params: GlickoAllPairs, conditions: Conditions, one: Prior, other: Prior) -> Floats:
     """Expected score of a game with both deviations, as in Glicko."""
     return glicko_win_probability(C3 / params.beta * np.sqrt(conditions.noise), one, other)
+
+
+def logistic_rate(params: GlickoAllPairs, conditions: Conditions, one: Prior, other: Prior) -> Floats:
+    """Natural units of odds a rating point, with both deviations."""
+    return glicko_rate(C3 / params.beta * np.sqrt(conditions.noise), one, other)
 
 
 def performance_law(params: GlickoAllPairs, conditions: Conditions, participants: Any, prior: Prior) -> PerformanceLaw:
@@ -116,6 +121,6 @@ def _idle(params: GlickoAllPairs) -> Idle:
 SYSTEM = System(
     name="glicko-allpairs", performs=False, params=GlickoAllPairs, sigma_limit=sigma_limit, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law, advantages=True,
+    win_probability=win_probability, logistic_rate=logistic_rate, performance_law=performance_law, advantages=True,
     ignores=("perf_ceiling",),
 )  # fmt: skip

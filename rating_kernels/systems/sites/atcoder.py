@@ -216,6 +216,7 @@ SYSTEM = System(
     name="atcoder", params=AtCoder, state=state,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     field_ratings=("beta",), summary_ratings=("perf",), is_whole=lambda params: params.rounded,
-    win_probability=win_probability, performance_law=performance_law, deviations=0.0, offset=offset,
+    win_probability=win_probability, logistic_rate=lambda *given: RATE, performance_law=performance_law,
+    deviations=0.0, offset=offset,
     ignores=("weight", "precision"),
 )  # fmt: skip

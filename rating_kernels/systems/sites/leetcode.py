@@ -113,6 +113,6 @@ SYSTEM = System(
     name="leetcode", params=LeetCode,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     summary_ratings=("mu",),
-    win_probability=win_probability, performance_law=performance_law, deviations=0.0,
+    win_probability=win_probability, logistic_rate=lambda *given: RATE, performance_law=performance_law, deviations=0.0,
     ignores=("weight", "perf_ceiling", "precision"),
 )  # fmt: skip

@@ -130,10 +130,13 @@ def test_every_system__keeps_its_expected_score() -> None:
 
 def test_leads__have_the_curve_of_their_system() -> None:
     lead = np.linspace(-900.0, 900.0, 7)
-    for name in ("elo", "glicko", "glicko2"):
-        games = _pairings(lead, 120.0 if name != "elo" else 0.0, name)
-        leads = games.leads()
-        assert leads is not None
+    found = set()
+    for name in SYSTEMS:
+        games = _pairings(lead, 120.0, name)
+        if (leads := games.leads()) is None:
+            continue
+        found.add(name)
         assert np.allclose(1.0 / (1.0 + np.exp(-leads.rate * leads.lead)), games.expected()[0], rtol=1e-12, atol=0.0)
+    assert {"elo", "glicko", "glicko2", "glicko-allpairs", "bar", "elo-srm", "codeforces"} <= found
     assert _pairings(lead, 0.0, "elo", cdf="normal").leads() is None
     assert _pairings(lead, 30.0, "elo-mmr").leads() is None
