@@ -92,7 +92,7 @@ def test_long_computations__wait_for_a_core_at_every_address(asked: Callable[[st
         assert status == 200, address
         assert all(long), address
         n_long += len(long)
-    assert n_long == 7  # at= and year= with the places then; interval=, min_rounds= and max_sigma= once
+    assert n_long == 5  # at=, year=, interval=, min_rounds= and max_sigma=
     for address in SIMILAR:
         status, long = asked(address)
         assert status in (200, 303, 404), address
