@@ -80,7 +80,8 @@ def difference_between(handle: Any, player: SmoothedPlayer, start: int, end: int
     first, last = (_moment(player, latest, time) for time in (start, end))
     mean, deviation = difference(player.path, first, last)
     mus = mean_at(player.path, first), mean_at(player.path, last)
-    return DatesDifference(handle, start, end, *mus, mean, deviation, chance_higher(mean, deviation))
+    numbers = map(float, (*mus, mean, deviation, chance_higher(mean, deviation)))  # numpy's have no JSON
+    return DatesDifference(handle, start, end, *numbers)
 
 
 def check_dates(start: int, end: int) -> None:

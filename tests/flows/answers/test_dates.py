@@ -30,7 +30,8 @@ from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.runs.smoothing import StoredSmoothing
 
 CONTESTS = synthetic(30)
-FIRST, LAST = CONTESTS[4].time_seconds, CONTESTS[-3].time_seconds
+DRIFT = {"drift_per_day": "12"}
+FIRST, LAST = CONTESTS[4].time_seconds, CONTESTS[15].time_seconds + 30_000
 
 
 def iso(time: object) -> object:
@@ -42,7 +43,7 @@ def lake(tmp_path: Path) -> Lake:
     """A smoothed run of thirty contests."""
     lake = lake_of(tmp_path / "lake", CONTESTS)
     rate_run(lake)
-    smooth_run(lake, "run", Serial())
+    smooth_run(lake, "run", Serial(), DRIFT)
     return lake
 
 
@@ -60,12 +61,13 @@ def test_difference__is_the_same_at_every_door(lake: Lake, invoke: Command) -> N
     memory = Ratings.rate(frame_of(CONTESTS), "elo-mmr", engine="serial")
     with pytest.raises(ValueError, match="not smoothed: call smooth"):
         memory.between("player 3", FIRST, LAST)
-    frame = memory.smooth(engine="serial")
+    frame = memory.smooth(engine="serial", drift_per_day=12.0)
     assert memory.between("player 3", FIRST + 5, LAST) == found
     rows = frame[frame["player"] == "player 3"]
     times = memory.history.set_index(["round_index", "player"])["time_seconds"]
     ended = rows[[times[key] <= LAST for key in zip(rows["round_index"], rows["player"], strict=True)]]
-    assert found.end_mu == pytest.approx(ended["smooth_mu"].iloc[-1])
+    between = sorted((ended["smooth_mu"].iloc[-1], rows["smooth_mu"].iloc[len(ended)]))
+    assert between[0] < found.end_mu < between[1]
 
 
 def test_api__answers_as_the_command_does(lake: Lake) -> None:
@@ -84,7 +86,7 @@ def test_api__answers_as_the_command_does(lake: Lake) -> None:
         assert "had no rated contest until" in client.get(path, params=query | {"since": "1960-01-01"}).json()["detail"]
         assert client.get(path.replace("3", "x"), params=query).status_code == 404
     assert publish(lake, "run").tables == ()
-    smooth_run(lake, "run", Serial(), {"beta": "150"})
+    smooth_run(lake, "run", Serial(), DRIFT | {"beta": "150"})
     publish(lake, "run")
     with client_of(lake) as client:
         again = client.get(path, params=query).json()
@@ -92,7 +94,7 @@ def test_api__answers_as_the_command_does(lake: Lake) -> None:
         assert again["difference"] == RatedRun(lake, "run").between("player 3", FIRST + 5, LAST).difference
         assert again["difference"] != answer["difference"]
     assert list(Verifier(lake).everything()) == []
-    ingest(lake, [contest("new", "player 3", "player 4", time_seconds=LAST + 10**7)])
+    ingest(lake, [contest("new", "player 3", "player 4", time_seconds=CONTESTS[-1].time_seconds + 10**7)])
     rate_run(lake)
     assert "is of earlier rounds and not published" in publish(lake, "run").line()
     with client_of(lake) as client:
@@ -118,6 +120,7 @@ def test_dates__after_the_last_contest_keep_the_mean_and_grow_apart(lake: Lake) 
     near, far = (run.between("player 3", last, last + days * DAY) for days in (100, 400))
     assert (near.difference, near.chance_higher, far.difference) == (0.0, 0.5, 0.0)
     assert far.deviation == pytest.approx(2.0 * near.deviation)
+    assert near.deviation == pytest.approx(1200.0**0.5)
 
 
 def test_games__have_their_own_times(tmp_path: Path) -> None:
@@ -160,11 +163,12 @@ def test_refusals__say_what_to_do(lake: Lake, tmp_path: Path, invoke: Command) -
         stored.commit("smoothed", without, manifest.digest, manifest.n_rounds, manifest.params, manifest.sweeps)
     assert "is of an earlier release" in (said := refused(FIRST, LAST))
     assert "`ranklake smooth --run run`" in said
-    assert "resumed" not in smooth_run(lake, "run", Serial()).line()
+    assert "smoothed before" not in smooth_run(lake, "run", Serial(), DRIFT).line()
+    assert "smoothed before" in smooth_run(lake, "run", Serial(), DRIFT).line()
     assert (
         invoke("player", "player 3", "--run", "run", "--lake", lake.url, "--between", iso(FIRST), iso(LAST)).code == 0
     )
-    ingest(lake, [contest("new", "player 3", "player 4", time_seconds=LAST + 10**7)])
+    ingest(lake, [contest("new", "player 3", "player 4", time_seconds=CONTESTS[-1].time_seconds + 10**7)])
     rate_run(lake)
     assert "is of earlier rounds" in refused(FIRST, LAST)
 
