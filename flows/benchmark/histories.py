@@ -200,12 +200,7 @@ def _of_dataset(name: str, dataset: Dataset, left_out: Sequence[str] = ()) -> Be
     if dataset.kind != GAMES_KIND:
         return BenchmarkHistory.of(name, whole.rounds, left_out=left_out)
     games = dataset.contests.column("n_players").to_numpy() // 2
-    periods, swapped = np.concatenate(([0], np.cumsum(games))), [np.empty(0, bool)]
-    for part in dataset.standings():
-        if part.games is not None:
-            given = part.games.swapped
-            swapped.append(given if len(given) else np.zeros(len(part.games.weight), bool))
-    return BenchmarkHistory.of(name, whole.rounds, periods, left_out, np.concatenate(swapped))
+    return BenchmarkHistory.of(name, whole.rounds, np.concatenate(([0], np.cumsum(games))), left_out, whole.swapped)
 
 
 def simultaneous(rounds: Rounds, periods: Longs) -> Rounds:
