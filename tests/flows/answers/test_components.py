@@ -151,3 +151,25 @@ def test_bridges__of_games_are_single_games(tmp_path: Path, invoke: Command) -> 
     rate_run(lake, system="elo")
     (found,) = json.loads(invoke("runs", "--bridges", "--format", "json", "--lake", lake.url).out)["bridges"]
     assert (found["players"], {found["player"], found["other"]}) == (3, {"c", "d"})
+
+
+def test_server__has_the_component_of_each_player_if_two_are_large(lake: Lake) -> None:
+    pytest.importorskip("starlette")
+    from helpers.api import client_of
+
+    publish(lake, "run")
+    with client_of(lake) as client:
+        facts = client.get("/api/v1/runs/run").json()
+        assert (facts["components"], facts["note"]) == ([4, 3], SAID)
+        rows = client.get("/api/v1/runs/run/leaderboard").json()["rows"]
+        assert {row["handle"] for row in rows if row["component"] == 1} == {"dot", "eva", "gus"}
+        assert client.get("/api/v1/runs/run/players/eva").json()["component"] == 1
+        pairs = client.get("/api/v1/runs/run/compare", params={"handles": "ann,bob,dot"}).json()["pairs"]
+        assert [pair["connected"] for pair in pairs] == [True, False, False]
+    ingest(lake, [contest("9", "gus", "hal", time_seconds=9 * DAY)])
+    rate_run(lake)
+    publish(lake, "run")
+    with client_of(lake) as client:
+        facts = client.get("/api/v1/runs/run").json()
+        assert (facts["components"], facts["note"]) == ([7], "")
+        assert "component" not in client.get("/api/v1/runs/run/leaderboard").json()["rows"][0]
