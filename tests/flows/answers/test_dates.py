@@ -13,7 +13,7 @@ from helpers.api import client_of
 from helpers.commands import Command
 from helpers.frames import frame_of
 from helpers.games import DAY, as_periods, ingest_periods, league
-from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
+from helpers.lakes import contest, copy_of, ingest, lake_of, rate_run, synthetic
 
 from ranklake import Ratings
 from ranklake.flows.answers.dates import DatesDifference
@@ -38,13 +38,18 @@ def iso(time: object) -> object:
     return utc(time).isoformat() if isinstance(time, int) else time
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
+@pytest.fixture(scope="module")
+def smoothed(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """A smoothed run of thirty contests."""
-    lake = lake_of(tmp_path / "lake", CONTESTS)
+    lake = lake_of(tmp_path_factory.mktemp("dates") / "lake", CONTESTS)
     rate_run(lake)
     smooth_run(lake, "run", Serial(), DRIFT)
     return lake
+
+
+@pytest.fixture
+def lake(smoothed: Lake, tmp_path: Path) -> Lake:
+    return copy_of(smoothed, tmp_path / "lake")
 
 
 def test_difference__is_the_same_at_every_door(lake: Lake, invoke: Command) -> None:
@@ -123,6 +128,7 @@ def test_dates__after_the_last_contest_keep_the_mean_and_grow_apart(lake: Lake) 
     assert near.deviation == pytest.approx(1200.0**0.5)
 
 
+@pytest.mark.slow
 def test_games__have_their_own_times(tmp_path: Path) -> None:
     """A date inside of a period counts the games before it."""
     lake, games = Lake.open(str(tmp_path / "lake"), create=True), league(120)
