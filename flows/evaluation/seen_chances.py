@@ -35,7 +35,8 @@ class PredictedGames(NamedTuple):
     def of(cls, rounds: RatedRounds) -> tuple[Self, RunChances]:
         """All games of a run with a result, and what the run has learnt.
 
-        Raises LakeError: the run has contests of three entrants or more, or the data set has other games now.
+        Raises LakeError: the run has contests of three entrants or more, or no game with one of three results, or the
+        data set has other games now.
         """
         known = chances_before_rounds(rounds)
         if known is None:
@@ -53,6 +54,10 @@ class PredictedGames(NamedTuple):
             outcome = np.where(games.lo[1::2] == games.lo[::2], 1, np.where(swapped, 2, 0))
             parts.append((ahead, *chances, outcome, told))
         ahead, win, draw, loss, outcome, told = (np.concatenate(column) for column in zip(*parts, strict=True))
+        if not told.any():
+            raise LakeError(
+                f"run {rounds.run.name} has no game that was won, drawn or lost: all scores are between these"
+            )
         return cls(ahead[told], ThreeWay(win[told], draw[told], loss[told]), outcome[told]), known
 
 

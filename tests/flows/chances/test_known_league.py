@@ -98,3 +98,9 @@ def test_figure__of_contests_is_refused(tmp_path: Path, invoke: Command) -> None
     rate_run(lake)
     with pytest.raises(LakeError, match="has contests of three entrants or more"):
         PredictedGames.of(RatedRounds(lake, "run"))
+    (tmp_path / "games.csv").write_text("white,black,result,time\nann,bob,0.7,2024-01-01\n", encoding="utf-8")
+    at = ("--dataset", "shares", "--lake", tmp_path / "lake")
+    assert invoke("ingest", "games", tmp_path / "games.csv", "--fractional", *at).code == 0
+    assert invoke("rate", "--system", "elo", "--run", "shares", *at).code == 0
+    with pytest.raises(LakeError, match="has no game that was won, drawn or lost"):
+        PredictedGames.of(RatedRounds(lake, "shares"))
