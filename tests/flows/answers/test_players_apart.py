@@ -76,6 +76,7 @@ def test_predict__refuses_players_who_never_met_if_strict(lake: Lake, invoke: Co
     assert invoke("predict", "ann", "hal", "--strict", "--newcomers", "1", *words).err == ""
 
 
+@pytest.mark.quick("True")
 @pytest.mark.parametrize("published", [False, True])
 def test_pairs__are_connected_or_not(lake: Lake, invoke: Command, published: bool) -> None:
     if published:
@@ -95,6 +96,7 @@ def test_pairs__are_connected_or_not(lake: Lake, invoke: Command, published: boo
     assert prediction.connected("new", names[1])
 
 
+@pytest.mark.quick("True")
 @pytest.mark.parametrize("published", [False, True])
 def test_leaderboard__has_places_within_components(lake: Lake, invoke: Command, published: bool) -> None:
     if published:

@@ -72,6 +72,7 @@ def test_meetings__continue_from_the_newest_snapshot_that_has_them(lake: Lake, m
     assert read_rounds(lake, monkeypatch) == [(20, 21)]
 
 
+@pytest.mark.quick("flipped")
 @pytest.mark.parametrize("damage", ["gone", "torn", "flipped", "of other rounds", "no Arrow"])
 def test_meetings__of_a_damaged_file_are_read_from_all_rounds(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, damage: str
