@@ -212,10 +212,10 @@ def test_prediction__announces_a_compilation(
 def test_cluster__the_driver_compiles_for_a_local_one_only(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Sequence[str]] = []
     monkeypatch.setattr(compiling, "compile_parts", lambda parts, on_compile: asked.append(list(parts)) or 1.0)
-    config = RunConfig("d", "r", "glicko", Glicko())
+    config, plan = RunConfig("d", "r", "glicko", Glicko()), SimpleNamespace(dataset=SimpleNamespace(kind="contests"))
     for here, seconds in [(False, 0.0), (True, 1.0)]:
         engine = SimpleNamespace(on_this_machine=here)
-        assert rate._compile(config, None, engine, compiling.announce) == seconds  # type: ignore[arg-type]
+        assert rate._compile(config, plan, engine, compiling.announce) == seconds  # type: ignore[arg-type]
     assert asked == [["glicko.large", PART]]
 
 
@@ -224,7 +224,7 @@ def test_warm__compiles_nothing_twice_and_checks_system_names(invoke: Command, m
     monkeypatch.setattr(compiling, "compile_parts", lambda parts, on_compile: asked.append(list(parts)) or 1.0)
     monkeypatch.setattr("ranklake.rating_kernels.warm.is_warm", lambda part: part == PART)
     result = invoke("warm", "glicko", "glicko")
-    assert asked == [["glicko.large", "metrics", "smoothing"]]
+    assert asked == [["glicko.large", "metrics", "smoothing", "chances"]]
     assert "glicko: compiled\n" in result.out
     assert os.environ["NUMBA_CACHE_DIR"] in result.out
     assert "glickoo" in invoke.refuses("warm", "glickoo", code=2)
