@@ -197,8 +197,8 @@ def test_values_of_a_column__have_chances_of_their_own(tmp_path: Path, invoke: C
     assert re.fullmatch(r"nu 0\.\d\d \+- 0\.\d\d, advantage -?\d+ \+- \d+ points to the first, from \d+ games",
                         str(lines["league"] and lines["league"][0]))  # fmt: skip
     assert re.fullmatch(r"nu 0\.\d\d \+- 0\.\d\d, from \d+ games", str(lines["cup"] and lines["cup"][0]))
-    other = invoke("predict", *of_run, "--chances-of", "leage")
-    why = "no draws and no advantage are learnt of event 'leage': those of all games; did you mean 'league'?\n"
+    other = invoke("predict", *of_run, "--chances-of", "leagues")
+    why = "no draws and no advantage are learnt of event 'leagues': those of all games; did you mean 'league'?\n"
     assert other.err == why
     assert "win" in other.out
     publish(Lake.open(tmp_path / "lake"), "run")

@@ -300,7 +300,7 @@ def test_record__that_is_missing_stale_or_damaged_is_fitted_now(lake: Lake) -> N
 def test_games__too_many_are_learnt_from_if_asked(lake: Lake, invoke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prequential, "MOST_GAMES", 1_999)
     many = ("rate", "--dataset", "league", "--system", "elo", "--run", "many", "--lake", lake.url)
-    assert "draws and advantages of 2,000 games take much memory: they are learnt by --draws pres" in invoke(*many).err
+    assert "draws and advantages of 2,000 games take much memory: they are learnt by --draws" in invoke(*many).err
     assert "fitted now, to 1,800 games" in learnt(lake, "many").note
     assert chances_before_rounds(RatedRounds(lake, "many")) is None
     assert invoke(*many, "--draws", "preserving").code == 0
@@ -339,7 +339,7 @@ def test_options__are_stored_replaced_and_refused(lake: Lake, invoke: Command) -
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ("--chances-by leage", "data set kept has no such column; did you mean 'league'?; it has league"),
+        ("--chances-by leagues", "data set kept has no such column; did you mean 'league'?; it has league"),
         ("--chances-by league --no-advantage E3", "no game has this value of league"),
         ("--no-advantage E0", "has values of a column: name it by --chances-by"),
         ("--chances-by league --no-advantage E0,,", "an empty value or one twice"),
