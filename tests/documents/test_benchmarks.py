@@ -150,7 +150,7 @@ def test_run__has_the_documented_rows(program: Load) -> None:
     assert sorted(ROWS) == sorted(program("run").ROWS)
 
 
-@pytest.mark.quick("waits0-*", "waits4-*")
+@pytest.mark.quick("waits4-*")
 @pytest.mark.parametrize(
     ("waits", "cpu", "calls"),
     [

@@ -109,6 +109,7 @@ def commit_of(step: Step, words: str, number: int = -1) -> int:
     return [n for n, line in operations if line.startswith("rename") and words in line.split()[-1]][number]
 
 
+@pytest.mark.slow
 def test_ingest__suspended_before_its_commit_takes_nothing_from_its_successor(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:

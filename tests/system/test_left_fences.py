@@ -121,6 +121,7 @@ def test_damaged_lease__stops_writers_alone(live: Live, invoke: Command, kind: s
             assert invoke(*command, "--steal", "--lake", lake).code == 0
 
 
+@pytest.mark.slow
 def test_changes__answered_with_an_error_though_done_are_done(
     live: Live, invoke: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -287,6 +287,7 @@ def test_life__is_the_same_to_the_bit(
     assert [line for line in messages if str(tmp_path) in line] == [f"lake {tmp_path}/lake: {text}" for text in wanted]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("same_time")
 def test_life__leaves_names_that_every_disk_can_have(invoke: Command, tmp_path: Path) -> None:
     paths = live(invoke, tmp_path)["paths"]

@@ -70,6 +70,7 @@ def explained(lake: Lake, handle: str, period: str) -> PeriodExplanation:
     return found
 
 
+@pytest.mark.slow
 def test_explain__has_every_number_of_the_twin(lake: Lake) -> None:
     league = twin.Twin({name: dict(facts) for name, facts in PLAYERS.items()})
     seen = dict.fromkeys(("capped", "in full", "bounded", "fell", "first", "disregarded", "tier 10", "junior"), 0)

@@ -35,6 +35,7 @@ def lake(tmp_path: Path) -> Lake:
     return lake
 
 
+@pytest.mark.slow
 def test_strict__is_exit_code_2_after_the_work_and_the_warning(lake: Lake, invoke: Command) -> None:
     words = ("--run", "run", "--lake", lake.url)
     commands = [

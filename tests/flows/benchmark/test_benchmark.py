@@ -125,6 +125,7 @@ def test_benchmark__drift_is_the_slope_of_the_yearly_means(files: Path) -> None:
     assert row["drift"] == pytest.approx(slope, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_benchmark__gives_the_same_report_by_any_engine(files: Path) -> None:
     one, other = (
         ranklake.benchmark([files / "club"], ["elo", "elo-mmr"], games=[files / "chess.csv"], **engine).attrs["report"]
@@ -273,6 +274,7 @@ def test_differences__are_those_of_drawn_rounds() -> None:
         assert found[metric][rest][2:] == pytest.approx((low, high), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_measures__of_a_long_history_are_those_of_all_its_rounds(tmp_path: Path) -> None:
     n = MOST_UNITS + 900
     draw = np.random.default_rng(2)
@@ -297,6 +299,7 @@ def test_benchmark__in_python_is_that_of_the_command(invoke: Command, files: Pat
         ranklake.benchmark(files / "club")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_report__escapes_names_and_needs_no_other_file(invoke: Command, files: Path, tmp_path: Path) -> None:
     name = "<b onclick\u202e>"
     assert invoke("benchmark", f"{name}={files / 'club'}", *SYSTEM, "-o", tmp_path).code == 0

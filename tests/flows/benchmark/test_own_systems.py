@@ -48,6 +48,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
+@pytest.mark.slow
 def test_command__compares_an_own_system_of_the_current_folder(invoke: Command, package: Path) -> None:
     words = ("benchmark", "club.csv", "--system", "elo", "--system", f"{NAME} k=40", "-o", "out")
     answer = invoke(*words)

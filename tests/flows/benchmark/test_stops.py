@@ -71,6 +71,7 @@ def cells_in(folder: Path) -> list[Path]:
     return sorted((folder / "cells").glob("*.npz"))
 
 
+@pytest.mark.slow
 def test_benchmark__continues_after_an_interrupt(
     files: Path, measured: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,7 +111,7 @@ def _torn(files: Path) -> None:
 def _nothing(files: Path) -> None: ...
 
 
-@pytest.mark.quick("file", "torn cell", "setting")
+@pytest.mark.quick("file", "torn cell")
 @pytest.mark.parametrize(
     ("change", "systems", "how", "again"),
     [

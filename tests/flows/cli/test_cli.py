@@ -245,6 +245,7 @@ def test_failure__of_an_unrated_player_differs_from_that_of_an_unknown_one(invok
     )
 
 
+@pytest.mark.slow
 def test_failure__shows_its_traceback_with_debug_only(lake: Lake) -> None:
     for debug, shown in ((), False), (("--debug",), True):
         with start(*debug, "leaderboard", "--run", "no", "--lake", lake.url) as process:
@@ -589,6 +590,7 @@ def test_leaderboard__a_closed_pipe_is_no_failure(tmp_path: Path, form: str, n_p
     assert process.returncode in (0, 1, -signal.SIGPIPE)
 
 
+@pytest.mark.slow
 def test_leaderboard__piped_into_head_shows_the_first_line(lake: Lake) -> None:
     with (
         start("leaderboard", "--run", "run", "--all", "--format", "csv", "--lake", lake.url) as process,

@@ -132,6 +132,7 @@ def test_trueskill__has_its_own_draws(lake: Lake) -> None:
     assert row["draws_seen"] > 0.25
 
 
+@pytest.mark.slow
 def test_teams__of_contests_of_two_have_three_chances_and_other_contests_have_none(tmp_path: Path) -> None:
     lake, random, contests = Lake.open(tmp_path / "lake", create=True), np.random.default_rng(8), []
     for day in range(60):

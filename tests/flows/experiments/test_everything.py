@@ -34,6 +34,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_all__is_one_page_with_contents_and_says_what_it_leaves_out(
     invoke: Command, monkeypatch: pytest.MonkeyPatch, folder: Path, tmp_path: Path
 ) -> None:

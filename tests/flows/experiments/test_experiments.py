@@ -227,6 +227,7 @@ def test_accuracy__of_codeforces_is_within_0_15_points_of_the_paper(monkeypatch:
     assert table["pair inversion, %"][rows["trueskill, exact"]] > 77
 
 
+@pytest.mark.slow
 def test_srm__leaves_out_rounds_without_an_order(tmp_path: Path) -> None:
     """A tie of all is rated, and has no rank error: the scores are those without it."""
     contests = synthetic(24, n_players=12, spice=False)

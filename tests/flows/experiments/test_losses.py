@@ -15,6 +15,7 @@ from ranklake.flows.experiments.published import Contender
 from ranklake.flows.experiments.walks import walk
 
 
+@pytest.mark.slow
 def test_losses__have_the_values_of_the_curves() -> None:
     """From the specification: LR(1) = .7296, LR(3) = 4.0638, densities .3989 and .4534, weights pi^2/6, 1.305, .599."""
     report = run("losses")

@@ -12,6 +12,7 @@ from ranklake.flows.experiments.properties import monotone
 from ranklake.flows.experiments.published import Contender
 
 
+@pytest.mark.slow
 def test_monotone__has_no_violation_where_it_is_proved() -> None:
     report = run("monotone")
     pairs = rows(report, "pairs")

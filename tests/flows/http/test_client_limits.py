@@ -92,7 +92,7 @@ def test_get__the_deadline_holds_within_records_of_tls(
             assert time.monotonic() - began < 0.5 * GIVE_UP_SECONDS
 
 
-@pytest.mark.quick("responds-*", "drips-https")
+@pytest.mark.quick("responds-*")
 @pytest.mark.parametrize("proxy_tls", [False, True], ids=["http", "https"])
 @pytest.mark.parametrize("site_drips", [False, True], ids=["responds", "drips"])
 def test_get__the_deadline_holds_behind_a_proxy(
@@ -315,6 +315,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.quick("gzip blocks", "a long*", "many headers", "two codings*")
 @pytest.mark.bound("ranklake.flows.http.transport.FRAMING_BYTES")
 @pytest.mark.parametrize(("talk", "rule"), HOSTILE.values(), ids=HOSTILE.keys())
 def test_get__a_response_beyond_a_bound_is_refused_at_once(talk: Any, rule: str) -> None:

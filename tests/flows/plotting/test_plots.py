@@ -252,6 +252,7 @@ def test_distribution__has_a_limited_number_of_rows(n_rounds: int, tmp_path: Pat
     assert table.column("q25").to_numpy()[-1] <= table.column("q75").to_numpy()[-1]
 
 
+@pytest.mark.slow
 def test_command__writes_the_requested_figure(invoke: Command, lake: Lake, tmp_path: Path) -> None:
     there = ("--run", "run", "--lake", tmp_path / "lake", "-o")
     assert invoke("plot", "player", "player 1", "player 2", *there, tmp_path / "two.png").code == 0
@@ -263,6 +264,7 @@ def test_command__writes_the_requested_figure(invoke: Command, lake: Lake, tmp_p
     assert (tmp_path / "one.PDF").read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.slow
 def test_command__keeps_the_users_matplotlib_settings(invoke: Command, lake: Lake, tmp_path: Path) -> None:
     import matplotlib
 

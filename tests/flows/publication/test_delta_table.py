@@ -66,6 +66,7 @@ def test_roll_back__ends_at_a_version_and_at_none(lake: Lake, table: PublishedTa
             assert (left.version, left.state) == (version, {"rows": version} if version > 0 else None)
 
 
+@pytest.mark.slow
 def test_clean_log__keeps_the_version_of_a_root_until_it_is_called(lake: Lake, table: PublishedTable) -> None:
     """The entries of the log are older than the library keeps them."""
     fill(table, 98)

@@ -248,6 +248,7 @@ def test_commands__a_missing_player_gives_the_same_error(lake: Lake) -> None:
 # Other commands
 
 
+@pytest.mark.slow
 def test_publish__without_index_deletes_it_and_afresh_makes_it_again(lake: Lake) -> None:
     publish(lake, "run", index=False)
     assert not lake.list("published/run/index")

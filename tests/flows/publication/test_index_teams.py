@@ -91,6 +91,7 @@ def test_index__of_an_earlier_release_is_read_and_gets_teams_by_a_publish(lake: 
     assert (new.parts, new.version) == (parts, 2)
 
 
+@pytest.mark.slow
 def test_index__with_more_rounds_keeps_the_parts_with_teams_and_a_correction_changes_them(lake: Lake) -> None:
     before = read_manifest(lake, "run")
     ingest(lake, [rosters("5", ("red", "a", "d"), ("blue", "b", "e", "f", "c"), time_seconds=500_000)])

@@ -94,6 +94,7 @@ def test_publish__has_attributes_by_current_handle_and_groups(lake: Lake, tmp_pa
         assert_groups(read(lake, "groups").to_pylist(), lake, name, values)
 
 
+@pytest.mark.slow
 def test_publish__of_attributes_alone_is_a_new_version(lake: Lake, tmp_path: Path) -> None:
     publish(lake, "run")
     before, versions = etag(lake), {name: delta(lake, name).version() for name in PUBLISHED}
@@ -113,6 +114,7 @@ def test_publish__of_attributes_alone_is_a_new_version(lake: Lake, tmp_path: Pat
     assert open_published(lake, "run").attributes == ()
 
 
+@pytest.mark.slow
 def test_publish__of_new_rounds_rates_the_groups_again_and_other_titles_leave_them(
     lake: Lake, tmp_path: Path, sixteen: list[Contest]
 ) -> None:
@@ -128,6 +130,7 @@ def test_publish__of_new_rounds_rates_the_groups_again_and_other_titles_leave_th
     assert_groups(open_published(lake, "run").groups(0, 1000).rows.to_pylist(), lake, "country", COUNTRIES)
 
 
+@pytest.mark.slow
 def test_verify__finds_an_earlier_state_and_damage(lake: Lake, tmp_path: Path) -> None:
     publish(lake, "run")
     record(lake, tmp_path, country=COUNTRIES)

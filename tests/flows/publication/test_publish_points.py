@@ -32,6 +32,7 @@ def points(lake: Lake) -> list[tuple[str, str, float | None]]:
     )
 
 
+@pytest.mark.slow
 def test_publish__has_the_points_of_contests_and_their_corrections(lake: Lake) -> None:
     ingest(lake, [contest("a", ["x", "y"]), SCORED, contest("c", ["z", "x"])])
     rate_run(lake, system="elo")

@@ -66,6 +66,7 @@ def test_publish__has_the_smoothed_skills_to_the_bit_or_null_columns(lake: Lake)
         assert exported.sort_by(order).column(name).equals(expected.column(name))
 
 
+@pytest.mark.slow
 def test_publish__a_new_smoothing_replaces_the_ratings_alone(lake: Lake) -> None:
     publish(lake, "run")
     before = versions(lake)
@@ -85,6 +86,7 @@ def test_publish__a_new_smoothing_replaces_the_ratings_alone(lake: Lake) -> None
     assert versions(lake) == before | {"ratings": before["ratings"] + 2}
 
 
+@pytest.mark.slow
 def test_publish__a_smoothing_of_earlier_rounds_is_not_published_and_the_report_says_so(lake: Lake) -> None:
     smooth_run(lake, "run", Serial())
     publish(lake, "run")

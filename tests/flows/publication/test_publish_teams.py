@@ -55,6 +55,7 @@ def test_publish__has_the_team_of_each_member(lake: Lake) -> None:
     assert sum(team is not None for team in rows.column("team").to_pylist()) == len(teams)
 
 
+@pytest.mark.slow
 def test_publish__after_a_correction_has_the_new_teams(lake: Lake) -> None:
     publish(lake, "run")
     member = HISTORY[3][0][0][2][0]

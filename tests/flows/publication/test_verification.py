@@ -213,6 +213,7 @@ def test_verify__an_unreachable_store_is_no_damage(
     assert invoke("verify", "--lake", lake).code == 0
 
 
+@pytest.mark.slow
 def test_publish__into_an_unreachable_store_is_no_damage(
     lake: Path, monkeypatch: pytest.MonkeyPatch, closed_port: str
 ) -> None:

@@ -156,6 +156,7 @@ def test_rate__an_alias_rates_again_from_the_first_contest_of_the_old_name(lake:
     assert files(rounds(lake)) == before
 
 
+@pytest.mark.slow
 def test_rate__describes_the_first_invalid_round(lake: Lake) -> None:
     late = contest("late", "player 1", "player 2", time_seconds=1)
     ingest(lake, [*CONTESTS[:20], late, *CONTESTS[20:]])
@@ -218,6 +219,7 @@ def test_exclude__counts_in_new_runs_with_other_parameters_and_of_uninformative_
     assert (report.excluded, report.skipped) == (1, 0)
 
 
+@pytest.mark.slow
 def test_exclude__a_correction_or_removal_of_an_excluded_contest_rates_nothing_again(lake: Lake) -> None:
     rate_run(lake, exclude=("20",))
     before = stamps(rounds(lake))

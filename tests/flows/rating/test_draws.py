@@ -121,6 +121,7 @@ def test_rate__counts_skipped_contests_by_reason(tmp_path: Path) -> None:
     assert (facts["skip_uninformative"], facts["draws_are_results"]) == (False, True)
 
 
+@pytest.mark.quick("elo-rule0-*", "elo-mmr-rule2-*", "elo-rule5-*")
 @pytest.mark.parametrize(
     ("system", "rule", "asked"),
     [*((system, OLD, asked) for system in ("elo", "elo-mmr") for asked in (None, True)),

@@ -134,6 +134,7 @@ def corrected(lake: Lake) -> Lake:
     return lake
 
 
+@pytest.mark.slow
 def test_decisions__are_those_of_a_data_set_that_says_who_is_rated(lake: Lake, tmp_path: Path) -> None:
     explicit = decided(CONTESTS, lake)
     assert sum(0 < np.count_nonzero(one.rated) < len(one) for one in explicit if one.rated is not None) > 10
@@ -159,6 +160,7 @@ def test_record__has_the_rating_at_entry_of_every_participant_of_contests_with_l
     assert len(record) == sum(len(one) for one in CONTESTS if one.limited)
 
 
+@pytest.mark.slow
 def test_correction__changes_ratings_and_no_decision(lake: Lake, tmp_path: Path) -> None:
     before, ratings = flags_of(lake), rows_of(lake).column("mu")
     anew = lake_of(tmp_path / "anew", CORRECTED)
@@ -183,6 +185,7 @@ def test_correction__before_any_part_of_the_run_is_kept_or_compacted(lake: Lake)
     assert problems(lake) == []
 
 
+@pytest.mark.slow
 def test_limits__that_are_corrected_decide_from_the_recorded_ratings(lake: Lake) -> None:
     corrected(lake)
     at = next(i for i, one in enumerate(CONTESTS) if one.rated_below == START + 5.0 and len(one) > 4)

@@ -78,7 +78,7 @@ def late_at(day: int) -> list[Game]:
 # --- ratings of one contest a game ---
 
 
-@pytest.mark.quick("elo-mmr", "trueskill")
+@pytest.mark.quick("elo-mmr")
 @pytest.mark.parametrize("system", of_contests())
 def test_rating__of_periods_is_that_of_one_contest_a_game(copied: Lake, system: str) -> None:
     report = rate_games(copied, run="periods", system=system)
@@ -94,6 +94,7 @@ def test_rating__of_periods_is_that_of_one_contest_a_game(copied: Lake, system: 
     assert problems(copied, "periods", again=False) == []
 
 
+@pytest.mark.quick("elo")
 @pytest.mark.parametrize("chosen", [{"system": "elo"}, {"system": "glicko2", **TOGETHER}], ids=["elo", "together"])
 def test_rating__resumes_after_any_period_and_from_a_changed_one(
     copied: Lake, tmp_path: Path, chosen: dict[str, Any]

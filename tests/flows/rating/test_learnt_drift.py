@@ -78,6 +78,7 @@ def test_run__in_several_steps_equals_one_without_interruption(tmp_path: Path, u
     check_same(lake, undisturbed)
 
 
+@pytest.mark.quick("20")
 @pytest.mark.parametrize("at", [1, 20, 30])
 def test_run__after_a_correction_equals_one_of_the_corrected_history(lake: Lake, tmp_path: Path, at: int) -> None:
     before, contests = state(lake), synthetic(36, large=20)
@@ -92,6 +93,7 @@ def test_run__after_a_correction_equals_one_of_the_corrected_history(lake: Lake,
     assert not same_beliefs(after, {name: before[name] for name in TABLE})
 
 
+@pytest.mark.quick("10")
 @pytest.mark.parametrize("wide", [10, 10**9])
 def test_run__that_loses_workers_equals_one_in_a_process(tmp_path: Path, undisturbed: Lake, wide: int) -> None:
     """Workers write the snapshots, in which the table is that of the driver."""

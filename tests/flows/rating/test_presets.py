@@ -229,6 +229,7 @@ def test_systems__lists_and_shows_presets(invoke: Command) -> None:
     assert json.loads(invoke("systems", "codechef", "--format", "json").out)["params"]["history_len"] == 50
 
 
+@pytest.mark.slow
 def test_import__of_presets_declares_the_kernels_of_no_system() -> None:
     code = "import sys, ranklake.flows.rating.resolve; print([name for name in sys.modules if '.systems.' in name])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=TIMEOUT)

@@ -80,6 +80,7 @@ ENGINES = {
 }
 
 
+@pytest.mark.quick("serial elo-mmr", "workers")
 @pytest.mark.parametrize(("system", "engine"), ENGINES.values(), ids=ENGINES)
 def test_ratings__of_a_data_set_are_those_of_a_frame(lake: Lake, system: str, engine: Engine) -> None:
     rate_run(lake, system=system, engine=engine)
@@ -117,6 +118,7 @@ def test_system__without_a_rule_rates_the_contests_of_individuals(lake: Lake) ->
     assert rate_run(lake, system="elo", exclude=others).rated == len(history())
 
 
+@pytest.mark.slow
 def test_correction__of_a_member_and_its_withdrawal_resume_to_the_same_bits(lake: Lake, tmp_path: Path) -> None:
     rate_run(lake)
     before = rated(lake)

@@ -82,6 +82,7 @@ def test_unrated__have_rows_with_a_performance_and_the_belief_of_before(lakes: t
     assert set(rows.column("mu").to_pylist()) == {1500.0}
 
 
+@pytest.mark.slow
 def test_lake__is_the_same_after_a_merge_a_rewrite_and_a_verification(lakes: tuple[Lake, Lake]) -> None:
     lake = lakes[0]
     before = unrated_rows(lake), rated(lake)
@@ -92,6 +93,7 @@ def test_lake__is_the_same_after_a_merge_a_rewrite_and_a_verification(lakes: tup
     assert problems(lake) == []
 
 
+@pytest.mark.slow
 def test_rate__resumes_where_a_contest_has_other_unrated_participants(lakes: tuple[Lake, Lake], tmp_path: Path) -> None:
     lake = lakes[0]
     turned = dataclasses.replace(MIXED[13], rated=np.arange(len(MIXED[13])) > 1)
@@ -136,6 +138,7 @@ def test_files__without_unrated_participants_have_no_new_column(lakes: tuple[Lak
     assert any(b"unrated" in mixed.read_bytes(f"runs/run/rounds/{name}") for name in mixed.list("runs/run/rounds"))
 
 
+@pytest.mark.slow
 def test_disqualified__is_neither_rated_nor_unrated(lakes: tuple[Lake, Lake]) -> None:
     lake = lakes[0]
     at = next(i for i, one in enumerate(MIXED) if one.rated is not None and len(CONTESTS[i]) > 3)

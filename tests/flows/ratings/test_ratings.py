@@ -165,7 +165,7 @@ def test_update__takes_further_contests_of_the_same_columns_only() -> None:
         Ratings.rate(SMALL[3:]).update(SMALL[:3])
 
 
-@pytest.mark.quick("text-pandas", "numbers-polars")
+@pytest.mark.quick("text-pandas")
 @pytest.mark.filterwarnings("ignore:no contest was rated")
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
 @pytest.mark.parametrize("names", ["text", "numbers"])

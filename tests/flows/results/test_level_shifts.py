@@ -234,6 +234,7 @@ def test_level__quantiles_over_time_are_shifted(lake: Lake) -> None:
     assert moved[0] == 0 < moved[-1] == pytest.approx(float(Display.of(Run.open(lake, "run")).shift.at()), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_level__publishes_follow_rounds_and_corrections(tmp_path: Path) -> None:
     """A publish of new rounds, of a correction, and of another choice leaves the tables of a publish of everything."""
     lake = lake_of(tmp_path / "lake", CONTESTS[:50])

@@ -98,6 +98,7 @@ def test_follow__a_corrected_contest_reaches_the_tables(site: Site, lake: Lake, 
     assert "contest 8, changed" in " ".join(report.lines())
 
 
+@pytest.mark.quick("rated")
 @pytest.mark.parametrize("left", ["ingested", "rated"])
 def test_follow__completes_unfinished_work_without_new_contests(site: Site, lake: Lake, left: str) -> None:
     ingest(lake, CONTESTS[:20], "site")
@@ -109,6 +110,7 @@ def test_follow__completes_unfinished_work_without_new_contests(site: Site, lake
     assert_published(lake, RUN)
 
 
+@pytest.mark.slow
 def test_follow__applies_a_manual_correction(site: Site, lake: Lake) -> None:
     followed(lake)
     loser = CONTESTS[10].handles[-1].as_py()
@@ -121,6 +123,7 @@ def test_follow__applies_a_manual_correction(site: Site, lake: Lake) -> None:
     assert (loser, "10") not in {(row["player"], row["contest_id"]) for row in rated(lake, RUN).to_pylist()}
 
 
+@pytest.mark.slow
 def test_follow__updates_several_runs(site: Site, lake: Lake) -> None:
     ingest(lake, CONTESTS[:18], "site")
     rate_run(lake, run="mine", dataset="site", system="glicko", sigma_init=300.0, exclude=("3",))
@@ -176,6 +179,7 @@ def test_follow__without_the_extra_publish_fails(site: Site, lake: Lake, monkeyp
     assert site.asked == []
 
 
+@pytest.mark.slow
 @repeatable(8)
 @given(st.data())
 def test_follow__after_any_changes_of_a_site_equals_a_new_lake(
@@ -296,6 +300,7 @@ def test_command__another_system_is_refused_before_any_request(site: Site, lake:
     assert Run.open(lake, "mine").config["params"]["k"] == 20.0
 
 
+@pytest.mark.slow
 def test_command__updates_a_stale_run_and_names_the_first_round(site: Site, lake: Lake) -> None:
     followed(lake)
     site.contests = [turned(one) if i == 16 else one for i, one in enumerate(site.contests)]
@@ -317,6 +322,7 @@ def two_sites(monkeypatch: pytest.MonkeyPatch) -> dict[str, Site]:
     return sites
 
 
+@pytest.mark.slow
 def test_command__an_error_of_one_source_does_not_stop_the_others(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     sites = two_sites(monkeypatch)
     arguments = ("--source", "codeforces", "--source", "ctftime", "--engine", "serial", "--lake", lake.url)
@@ -440,6 +446,7 @@ def test_command__loads_no_server(site: Site) -> None:
     assert done.stdout.strip() == "False"
 
 
+@pytest.mark.slow
 def test_follow__a_second_writer_gets_the_name_of_the_first(site: Site, lake: Lake) -> None:
     followed(lake)
     before = files(Path(lake.url, "published"))

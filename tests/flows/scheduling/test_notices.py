@@ -48,6 +48,7 @@ def version(lake: Lake) -> str:
     return manifest.etag
 
 
+@pytest.mark.slow
 def test_notice__has_versions_rounds_and_the_first_round_rated_again(site: Site, lake: Lake) -> None:
     about = {"run": RUN, "n_rounds": 10, "first_changed": 0, "first_rated_again": None, "why": ""}
     counts = {"new": 10, "corrected": 0, "removed": 0, "moved": 0}

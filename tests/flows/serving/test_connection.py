@@ -133,6 +133,7 @@ def test_request__that_stops_ends_in_time(hurried: int, start: bytes, status: in
     assert status_of(answer) == status
 
 
+@pytest.mark.slow
 @pytest.mark.bound("ranklake.flows.serving.connection.BOUNDS.unread_seconds")
 def test_answer__that_is_not_read_ends_in_time(hurried: int) -> None:
     with connected(hurried, 4096) as client:

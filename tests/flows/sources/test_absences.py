@@ -268,6 +268,7 @@ def test_query__has_the_option(tmp_path: Path) -> None:
     assert (part.lo.tolist(), part.hi.tolist()) == ([0, 1, 2, 2, 2], [0, 1, 4, 4, 4])
 
 
+@pytest.mark.slow
 def test_commands__have_the_option(tmp_path: Path) -> None:
     path, lake = as_csv(tmp_path, table((1, 2, "DNF"), (2, 1))), str(tmp_path / "lake")
     for arguments in (

@@ -87,6 +87,7 @@ def test_chain__is_the_mode_of_a_dense_newton(seed: int, n: int, skew: float, lo
     np.testing.assert_allclose(walk.smoothed(), walk.mode(), rtol=1e-8, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_chain__cavities_are_near_the_mode_without_their_performances() -> None:
     """In deviations; single ones of strongly skewed performances are far away."""
     errors, changes = [], []

@@ -51,7 +51,7 @@ def walks(params: Smoothing, rounds: Rounds) -> list[tuple[np.ndarray, np.ndarra
     return found
 
 
-@pytest.mark.quick("normal", "split")
+@pytest.mark.quick("normal")
 @pytest.mark.parametrize(
     "params",
     [NORMAL, SKEWED, replace(SKEWED, duel=1.0), replace(NORMAL, tie_mode="split")],
@@ -132,6 +132,7 @@ def duels(seed: int, players: int, matches: int, noise: float) -> tuple[Rounds, 
     )
 
 
+@pytest.mark.slow
 def test_intervals__of_known_skills_in_duels_hold_them() -> None:
     """95 % intervals: those for exact places hold too few skills, for ranked ones about as many as they say."""
     params = Smoothing(beta=200.0, practice=0.0, drift_per_day=0.0, mu_init=0.0, duel=2.0)

@@ -166,6 +166,7 @@ def rate_after(system: System, params: Any, beliefs: Beliefs, round: Rounds) -> 
     return float(beliefs.mu[0])
 
 
+@pytest.mark.slow
 def test_topcoder__is_not_monotone_as_losing_on_purpose_pays(seasons) -> None:
     honest, farming = (path(SYSTEM, TopCoder(), seasons[name]) for name in ("honest", "farming"))
     assert np.array_equal(honest[: FARMED.start], farming[: FARMED.start])

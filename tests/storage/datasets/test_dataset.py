@@ -193,6 +193,7 @@ def test_players__uncommitted_parts_are_ignored_and_then_deleted(lake):
     assert not set(before[1:]) & set(lake.list("games/players"))
 
 
+@pytest.mark.slow
 def test_players__parts_stay_few_after_many_small_ingests(lake):
     lake.limits = Limits(part_players=8)
     for number in range(30):

@@ -42,6 +42,7 @@ def sizes(lake: Lake) -> list[int]:
     return [*(int(name.partition("-")[0]) for name in shards(lake)), root.num_rows]
 
 
+@pytest.mark.slow
 def test_shards__are_read_as_one_table_and_not_written_again(small: None, lake: Lake) -> None:
     def version() -> str:
         return metadata_of(Dataset.open(lake, "games").contests.schema)["format"]

@@ -73,6 +73,7 @@ def nodes() -> list[tuple[str, ast.AST]]:
     return [(name, node) for name, tree in trees for node in ast.walk(tree) if isinstance(node, KINDS)]
 
 
+@pytest.mark.slow
 def test_sources__call_platform_dependent_functions_in_one_place(nodes: list[tuple[str, ast.AST]]) -> None:
     calls: dict[str, set[str]] = {}
     for name, node in nodes:
@@ -83,6 +84,7 @@ def test_sources__call_platform_dependent_functions_in_one_place(nodes: list[tup
     assert {number for number in numbers if number.isupper() or number == "Signals"} <= SIGNALS | WITH_A_MASK
 
 
+@pytest.mark.slow
 def test_sources__import_no_module_of_one_platform_alone(nodes: list[tuple[str, ast.AST]]) -> None:
     only_some = {"fcntl", "grp", "msvcrt", "posix", "pty", "pwd", "resource", "select", "syslog", "termios", "winreg"}
     found = set()
@@ -96,6 +98,7 @@ def test_sources__import_no_module_of_one_platform_alone(nodes: list[tuple[str, 
     }
 
 
+@pytest.mark.slow
 def test_sources__text_files_are_utf8_in_any_locale(nodes: list[tuple[str, ast.AST]]) -> None:
     missing = []
     for name, node in nodes:

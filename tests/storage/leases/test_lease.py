@@ -112,6 +112,7 @@ def test_hold__sends_heartbeats_while_it_lasts(lake: Lake) -> None:
             time.sleep(BEAT)
 
 
+@pytest.mark.slow
 def test_hold__of_a_holder_whose_process_ended_is_taken_over_at_once(tmp_path: Path) -> None:
     lake = Lake.open(tmp_path, create=True)
     command = [sys.executable, "-c", HOLD, str(tmp_path)]

@@ -25,6 +25,7 @@ def test_publish__tables_have_the_content_of_the_run(lake: Lake) -> None:
     assert {name: delta(lake, name).version() for name in TABLES} == dict.fromkeys(TABLES, 1)
 
 
+@pytest.mark.slow
 def test_publish__deviations_change_the_display_ratings_in_all_tables(published: Lake) -> None:
     report = publish(published, "run", deviations=1.5)
     assert_published(published, deviations=1.5)

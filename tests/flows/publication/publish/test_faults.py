@@ -148,6 +148,7 @@ def test_publish__without_the_package_names_it(lake: Lake, monkeypatch: pytest.M
     assert str(caught.value) == f"publishing needs the package deltalake: {install_extra('publish')}"
 
 
+@pytest.mark.slow
 def test_publish_command__without_the_package_ends_with_one_line(lake: Lake) -> None:
     with publishing(lake, before="sys.modules['deltalake'] = None") as process:
         out, err = process.communicate(timeout=TIMEOUT)
@@ -179,6 +180,7 @@ def test_publish_command__needs_a_valid_name_of_a_run(lake: Lake) -> None:
     assert done.exit_code == 2
 
 
+@pytest.mark.slow
 def test_import__delta_is_imported_only_for_publishing() -> None:
     code = "import sys, ranklake.flows.cli.main, ranklake.flows.publication.publish; print('deltalake' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

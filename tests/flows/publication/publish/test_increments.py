@@ -107,6 +107,7 @@ def test_publish__a_changed_time_is_published_before_the_next_rating(published: 
     assert_published(published)
 
 
+@pytest.mark.slow
 def test_publish__inserted_and_removed_contests_are_not_confused_with_rated_ones(published: Lake) -> None:
     before = contents(published)
     ingest(published, [CONTESTS[0], contest("between", "ada", "bob", time_seconds=1), *CONTESTS[1:30]])

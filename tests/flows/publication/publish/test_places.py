@@ -41,6 +41,7 @@ def best_first(table: pa.Table) -> pa.Table:
     return table.sort_by([("rating", "descending"), ("handle", "ascending")])
 
 
+@pytest.mark.slow
 def test_publish__other_places_are_a_new_leaderboard_and_nothing_else(published: Lake) -> None:
     before = versions(published)
     report = publish(published, "run", places=CHOSEN)
@@ -83,6 +84,7 @@ def _without(facts: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if key != name}
 
 
+@pytest.mark.slow
 def test_publish__of_an_earlier_release_is_read_and_continued(lake: Lake) -> None:
     with earlier_release():
         publish(lake, "run")

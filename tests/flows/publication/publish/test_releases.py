@@ -74,6 +74,7 @@ def test_publish__a_table_changed_by_another_program_is_replaced(published: Lake
     assert_published(published)
 
 
+@pytest.mark.slow
 def test_publish__a_table_compacted_by_another_program_is_kept(published: Lake) -> None:
     go_on(published, CONTESTS[:31])
     delta(published, "ratings").optimize.compact()

@@ -157,6 +157,7 @@ def tear(lake: Lake) -> None:
     newest.write_bytes(newest.read_bytes()[:20])
 
 
+@pytest.mark.slow
 def test_publish__a_version_that_a_power_cut_damaged_is_made_again(
     lake: Lake, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -178,6 +179,7 @@ def test_publish__a_version_that_a_power_cut_damaged_is_made_again(
     assert_published(lake)
 
 
+@pytest.mark.slow
 def test_maintain__removes_no_file_of_the_root_after_a_publish_that_was_cut_off(
     published: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ def weights(path: Path, report: GamesReport | None = None, **options: object) ->
     return np.concatenate([period.games.weight for period in periods]).tolist()
 
 
+@pytest.mark.slow
 def test_importance__is_the_k_of_a_game_under_k_1(tmp_path: Path, invoke: Command) -> None:
     path, lake = write(tmp_path / "games.csv", HEAD, *GAMES), ("--lake", str(tmp_path / "lake"))
     answer = invoke("ingest", "games", str(path), "--importance", "world-football", "--dataset", "g", *lake)

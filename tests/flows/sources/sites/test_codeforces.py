@@ -140,6 +140,7 @@ def test_ingest__since_leaves_out_earlier_contests(lake: Lake, site: FakeCodefor
 # Corrections by the site
 
 
+@pytest.mark.slow
 def test_ingest__a_recent_contest_is_requested_again_whenever_its_age_has_doubled(
     lake: Lake, site: FakeCodeforces
 ) -> None:

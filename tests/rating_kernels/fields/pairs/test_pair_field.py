@@ -91,6 +91,7 @@ def test_sums__are_those_of_all_terms(shape: str, kind: str) -> None:
         assert abs(sums[i] - value) <= OF_SUM * bound
 
 
+@pytest.mark.quick("*-logistic", "1-*")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("n", [1, 2, 40, 159])
