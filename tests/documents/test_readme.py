@@ -61,7 +61,7 @@ def test_readme__is_short_and_its_links_exist() -> None:
 
 @pytest.mark.slow
 def test_readme__first_command_rates_the_synthetic_history(follow: Follow) -> None:
-    ingested, rated, board = follow(commands("--preset paper"))
+    ingested, rated, board = follow(commands("--preset paper "))
     assert "50 new" in ingested
     assert "rated 50 rounds with 125,000 participations" in rated
     assert "20 of 2,500 players" in board
@@ -168,7 +168,7 @@ def test_docs__a_smoothed_run_has_a_leaderboard_of_all_time(tmp_path: Path, foll
 def test_readme__real_history_leads_to_a_leaderboard_and_a_player(follow: Follow) -> None:
     Path("codeforces.tar.xz").symlink_to(CODEFORCES)
     Path("entrants.txt").write_text("tourist\nUm_nik\n", encoding="utf-8")
-    ingested, rated, board, player, runs = follow(commands("player tourist"))
+    ingested, rated, board, player, runs = follow(commands("player tourist --run codeforces-elo-mmr --lake"))
     chances, places, needed = follow(commands("predict tourist"))
     assert "before Um_nik" in chances
     assert "a round of 6" in places
