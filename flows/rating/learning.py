@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranklake.rating_kernels import ConvergenceError, System
+from ranklake.rating_kernels.core.standings import Longs
 from ranklake.storage import DamagedError, Dataset, FormatError, Run, StandingsPart
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.leases.lease import Lease
@@ -36,9 +37,10 @@ class Learning:
     A thread makes the fits while later rounds are rated, unless the run rates by them.
 
     ``run``: the run, whose committed rounds are read where they are needed again.
+    ``counts`` (int64[n]): games of each round of the data set.
     """
 
-    def __init__(self, config: RunConfig, plan: Plan, run: Run) -> None:
+    def __init__(self, config: RunConfig, plan: Plan, run: Run, counts: Longs) -> None:
         self.settings = ChanceSettings.of(plan.config)
         self._run, self._dataset = run, plan.dataset
         self._system, self._params = find_system(config.system), config.params
@@ -49,7 +51,6 @@ class Learning:
             self._stored = read_chances(run)
         same = self._stored is not None and self._stored.settings == self.settings.facts()
         fits = [to_fit(one) for one in self._stored.fits] if same and self._stored else []
-        counts, _ = count_games(plan.dataset, plan.excluded)
         of_run = self._system, self._params, counts, plan.digests
         self._worker: ThreadPoolExecutor | None = None
         self._waiting: list[Future[RoundFit]] = []
@@ -63,7 +64,7 @@ class Learning:
         rounds = max(plan.n_rounds, plan.kept)
         wanted = settings.learns and larger is None and rounds > 0 and counts.sum() > 0
         most = most_unasked(find_system(config.system), config.params)
-        return cls(config, plan, run) if wanted and (settings.asked or counts.sum() <= most) else None
+        return cls(config, plan, run, counts) if wanted and (settings.asked or counts.sum() <= most) else None
 
     def add(self, batch: RatedBatch) -> None:
         """Add rated rounds, the next ones or some of before."""
