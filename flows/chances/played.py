@@ -19,6 +19,7 @@ from ranklake.rating_kernels.core.standings import Conditions, Floats, Ints, Lon
 from ranklake.rating_kernels.core.system import Prior, System
 from ranklake.storage.datasets.tables.kept import NO_VALUE, Kept
 
+from ..entrants.given_games import between_results
 from .settings import ChanceSettings
 
 Bools = npt.NDArray[np.bool_]
@@ -80,7 +81,7 @@ class GamesSoFar:
     def add(self, games: RoundGames) -> None:
         """Add the next rounds."""
         assert games.first_round == self.reached, "rounds in order"
-        known = (games.score % 0.5 == 0.0) | np.isnan(games.score)
+        known = ~between_results(games.score)
         counts = games.counts
         if len(known) and not known.all():
             of_round = np.repeat(np.arange(len(counts)), counts)

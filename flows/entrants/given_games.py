@@ -107,3 +107,9 @@ def _placed(kept: dict[int, Kept], n: int) -> Kept | None:
         sizes += [first - at, len(part.codes)]
         at = first + len(part.codes)
     return join_kept([*parts, None], [*sizes, n - at])
+
+
+def between_results(score: Floats) -> Bools:
+    """Which games have a score that is none of a win, a draw or a loss; NaN stands for one of these."""
+    between: Bools = score % 0.5 > 0.0
+    return between

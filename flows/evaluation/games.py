@@ -15,6 +15,7 @@ import numpy as np
 from ranklake.rating_kernels.core.standings import Floats, Longs
 
 from ..entrants.entrants import Entrants
+from ..entrants.given_games import between_results
 from ..entrants.scores import RoundScores
 
 _LEAST_CHANCE = 1e-15  # of a result, that its logarithm is finite
@@ -42,7 +43,7 @@ def score_games(entrants: Entrants, scores: dict[str, RoundScores], results: Lon
         draws = np.bincount(period[draw & (fewer >= least)], minlength=len(sums))
         games, squares, bits = (0.5 * column for column in (pairs.weight, pairs.squared_error, pairs.cross_entropy))
         sums[:, at] = np.stack([games, draws, squares, bits], axis=-1)  # a game has the weight of two participations
-    between = np.flatnonzero(score % 0.5 > 0)
+    between = np.flatnonzero(between_results(score))
     if len(between):
         more = _beyond_wins(entrants, between, score[between])
         for at, least in enumerate(LEAST_BEFORE.values()):

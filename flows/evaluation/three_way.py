@@ -23,6 +23,7 @@ import numpy.typing as npt
 from ranklake.rating_kernels.chances.three_way import ThreeWay
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 
+from ..entrants.given_games import between_results
 from .games import LEAST_BEFORE
 
 Bools = npt.NDArray[np.bool_]
@@ -56,7 +57,7 @@ class Results(NamedTuple):
         """
         drawn = lo[1::2] == lo[::2]
         n = len(drawn)
-        left_out = score % 0.5 > 0.0 if len(score) else np.zeros(n, bool)
+        left_out = between_results(score) if len(score) else np.zeros(n, bool)
         return cls(
             drawn, swapped if len(swapped) else np.zeros(n, bool), left_out, np.minimum(n_before[::2], n_before[1::2])
         )

@@ -25,6 +25,7 @@ from ...common.text import count
 from ...compilation.compile import CompileCallback, announce, compile_parts, parts_for
 from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
+from ...entrants.given_games import between_results
 from ...rating.config import check_dataset_scores, check_dataset_times
 from ...rating.player_state import add_state, player_state
 from ...results.components import Components
@@ -118,7 +119,7 @@ def _suffix(config: TuningConfig, history: TrialRounds) -> str:
     """What distinguishes the trials on some contests from those of older releases on the same ones."""
     rounds = history.rounds
     draws = "" if rounds.informative.all() else "-draws"  # release 0.1 skipped contests in which all tie
-    between = config.metric == "brier" and np.any(rounds.score % 0.5 > 0)  # once compared with a win
+    between = config.metric == "brier" and between_results(rounds.score).any()  # once compared with a win
     return f"{draws}-scores" if between else draws
 
 
