@@ -10,8 +10,10 @@ from ranklake.rating_kernels.chances.three_way import ThreeWay
 from ranklake.rating_kernels.core.standings import Floats, Longs
 from ranklake.storage import LakeError
 
-from ..chances.record import RunChances, chances_before_rounds
+from ..chances.record import RunChances, chances_before_rounds, games_of
 from ..chances.stored import read_games, system_of
+from ..common.text import count
+from ..entrants.given_games import between_results
 from ..results.rated_rounds import RatedRounds
 from .game_chances import chances_of_winners
 
@@ -35,19 +37,17 @@ class PredictedGames(NamedTuple):
     def of(cls, rounds: RatedRounds) -> tuple[Self, RunChances]:
         """All games of a run with a result, and what the run has learnt.
 
-        Raises LakeError: the run has contests of three entrants or more, or no game with one of three results, or the
-        data set has other games now.
+        Raises LakeError: the run has contests of three entrants or more, so many games that it learns only if asked, or
+        no game with one of three results, or the data set has other games now.
         """
         known = chances_before_rounds(rounds)
         if known is None:
-            raise LakeError(
-                f"run {rounds.run.name} has contests of three entrants or more: chances are of games of two"
-            )
+            raise LakeError(_why_unknown(rounds))
         system, params = system_of(rounds)
         parts = []
         for games in read_games(rounds, system, params, 0, rounds.chain.stop_round):
             win, draw, loss = chances_of_winners(system, params, known, games)
-            told = ~(games.score % 0.5 > 0.0) if len(games.score) else np.ones(len(win), bool)
+            told = ~between_results(games.score) if len(games.score) else np.ones(len(win), bool)
             swapped = games.swapped if len(games.swapped) else np.zeros(len(win), bool)
             ahead = np.where(swapped, -1.0, 1.0) * (games.mu[::2] - games.mu[1::2])
             chances = np.where(swapped, loss, win), draw, np.where(swapped, win, loss)
@@ -59,6 +59,16 @@ class PredictedGames(NamedTuple):
                 f"run {rounds.run.name} has no game that was won, drawn or lost: all scores are between these"
             )
         return cls(ahead[told], ThreeWay(win[told], draw[told], loss[told]), outcome[told]), known
+
+
+def _why_unknown(rounds: RatedRounds) -> str:
+    """Why a run has not learnt before each of its games, in words."""
+    counts, larger = games_of(rounds)
+    name, n_games = rounds.run.name, int(counts.sum())
+    if larger is not None:
+        return f"run {name} has contests of three entrants or more: chances are of games of two"
+    remedy = f"`ranklake rate --run {name} --draws preserving` makes it learn"
+    return f"run {name} has {count(n_games, 'game')}, of which it learns only if asked: {remedy}"
 
 
 class SeenChances(NamedTuple):

@@ -25,11 +25,12 @@ from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
+from ranklake.flows.evaluation.seen_chances import PredictedGames
 from ranklake.flows.maintenance.verify import replay
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import RateOptions, rate
 from ranklake.flows.results.rated_rounds import RatedRounds
-from ranklake.storage import Lake, Run
+from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.datasets.tables.games import Period
 from ranklake.storage.datasets.tables.kept import Kept, text_of
 
@@ -303,6 +304,8 @@ def test_games__too_many_are_learnt_from_if_asked(lake: Lake, invoke: Command, m
     assert "draws and advantages of 2,000 games take much memory: they are learnt by --draws" in invoke(*many).err
     assert "fitted now, to 1,800 games" in learnt(lake, "many").note
     assert chances_before_rounds(RatedRounds(lake, "many")) is None
+    with pytest.raises(LakeError, match="has 2,000 games, of which it learns only if asked: `ranklake rate --run many"):
+        PredictedGames.of(RatedRounds(lake, "many"))
     assert invoke(*many, "--draws", "preserving").code == 0
     assert learnt(lake, "many").fits == learnt(lake).fits
 
