@@ -16,6 +16,7 @@ from typing import Any
 from ..common.extras import need
 from ..common.text import percent, visible
 from ..results.rating_format import RatingFormat
+from .brand import UNBRANDED, Brand
 from .colours import title_class
 from .graph import history_graph
 from .histogram import histogram_graph
@@ -38,6 +39,7 @@ class RunFacts:
     ``components``: a line about players who never met; empty if there is one component, or if it is not known.
     ``places``: a line about the intervals of places and the provisional players; empty without both.
     ``n_provisional``: number of provisional players, who have no place.
+    ``brand``: how the run presents itself.
     """
 
     name: str
@@ -51,6 +53,12 @@ class RunFacts:
     components: str = ""
     places: str = ""
     n_provisional: int = 0
+    brand: Brand = UNBRANDED
+
+    @property
+    def title(self) -> str:
+        """The title of the pages."""
+        return self.brand.title or self.name
 
     @property
     def n_ranked(self) -> int:

@@ -14,11 +14,16 @@ from starlette.routing import BaseRoute, Route
 
 from ..answers.handles import NoPlayerError
 from ..answers.run import PublishedRun
-from ..pages import views
 from ..pages.colours import title_styles
 from ..pages.links import ServerLinks
 from ..pages.pictures import style_policy
 from ..pages.render import POLICY, Templates, package_files
+from ..pages.views import contests as contests_page
+from ..pages.views import distribution as distribution_page
+from ..pages.views import groups as groups_page
+from ..pages.views import leaderboard as leaderboard_page
+from ..pages.views import players as players_page
+from ..pages.views import run as run_page
 from .endpoints import MOST_COMPARED, group_of, no_contest
 from .messages.parameters import Parameter, parse_form
 from .messages.problems import Problem
@@ -41,7 +46,7 @@ PARAMETERS = {  # of the query, by route; a page sees no others
         Parameter("q", "text", "Part of a handle, to find its page."),
         Parameter("page", "integer", "Number of the page of the leaderboard.", 0, 0, 9_999_999),
         Parameter("active", "text", "Only players with a contest in this time before the last one.", "",
-                  choices=tuple(views.ACTIVE)),
+                  choices=tuple(leaderboard_page.ACTIVE)),
         Parameter("group", "text", "Only players with a value of an attribute, as `country:PL`.", None, 1, 1000),
     ),
     "/{run}/compare": (Parameter("h", "handles", "Handles with commas between them.", (), 0, MOST_COMPARED),),
@@ -65,9 +70,9 @@ class ServerPages:
             Route("/static/titles/{run}.css", self._titles),
             Route("/static/{name}", self._static),
             Route("/{run}", self._first),
-            self._page("/{run}/contests", "contests", lambda run, links, _: views.contests(run, links)),
+            self._page("/{run}/contests", "contests", lambda run, links, _: contests_page.contests(run, links)),
             self._page("/{run}/distribution", "distribution", _distribution),
-            self._page("/{run}/groups", "groups", lambda run, links, _: views.groups(run.groups_table, links)),
+            self._page("/{run}/groups", "groups", lambda run, links, _: groups_page.groups(run.groups_table, links)),
             self._page("/{run}/compare", "compare", _compare),
             Route("/{run}/preview", self._preview, methods=["GET", "POST"]),
             Route(f"{player}/graph.svg", self._picture("graph")),
@@ -87,7 +92,7 @@ class ServerPages:
         else:
             address = links.contest if "contest_id" in request.path_params else links.player
             near = [(one, address(one)) for one in problem.facts.get("near", ())]
-            html = self._templates.render("error", views.facts(run), links, near=near, **shown)
+            html = self._templates.render("error", run_page.facts(run), links, near=near, **shown)
         headers = _HEADERS | {"cache-control": "no-store", "vary": "Accept"}
         return Response(html, problem.status, headers, media_type="text/html")
 
@@ -105,7 +110,7 @@ class ServerPages:
             return RedirectResponse(ServerLinks(root, *runs).home, 307, _HEADERS)
 
         def make() -> Body:
-            shown = [(views.facts(run), ServerLinks(root, name)) for name, run in runs.items()]
+            shown = [(run_page.facts(run), ServerLinks(root, name)) for name, run in runs.items()]
             return Body(self._templates.plain("runs", runs=shown, root=root).encode(), _HTML)
 
         return await respond_if_changed(request, f"{served.etag}-{self._look}", served.time_seconds, make, _HEADERS)
@@ -128,7 +133,9 @@ class ServerPages:
             return await self._render(request, "compare", compare)
         if current not in (None, handle):
             return RedirectResponse(_links(request).player(current), 301, _HEADERS)
-        return await self._render(request, "player", lambda run, links, given: views.player(run, given["handle"]))
+        return await self._render(
+            request, "player", lambda run, links, given: players_page.player(run, given["handle"])
+        )
 
     async def _preview(self, request: Request) -> Response:
         """The form for a preview; by POST with the changes, or with the reason why there are none."""
@@ -144,7 +151,11 @@ class ServerPages:
             except Problem as problem:
                 found, status = {"error": problem.detail}, problem.status
             context = FORM | form | found
-            html = lambda: Body(self._templates.render("preview", views.facts(run), links, **context).encode(), _HTML)  # noqa: E731
+
+            def html() -> Body:
+                page = self._templates.render("preview", run_page.facts(run), links, **context)
+                return Body(page.encode(), _HTML)
+
             response = await respond(request, html, _HEADERS | NOT_KEPT)
         response.status_code = status
         return response
@@ -153,7 +164,7 @@ class ServerPages:
         """The graph or the badge of a player, to embed in other pages."""
 
         def make(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> Body:
-            return Body(views.picture(run, given["handle"], name).encode(), "image/svg+xml")
+            return Body(players_page.picture(run, given["handle"], name).encode(), "image/svg+xml")
 
         async def answer(request: Request) -> Response:
             run, handle = run_of(request), request.path_params["handle"]
@@ -172,7 +183,7 @@ class ServerPages:
         """A page from a template, with the ``PARAMETERS`` of a route."""
 
         def make(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> Body:
-            html = self._templates.render(template, views.facts(run), links, **context(run, links, given))
+            html = self._templates.render(template, run_page.facts(run), links, **context(run, links, given))
             return Body(html.encode(), _HTML)
 
         return await self._conditional(request, make, path)
@@ -219,21 +230,21 @@ def _given(request: Request, path: str) -> dict[str, Any]:
 
 def _leaderboard(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
     group = None if given["group"] is None else group_of(run, given["group"])
-    return views.leaderboard(run, links, given["page"], group, given["active"])
+    return leaderboard_page.leaderboard(run, links, given["page"], group, given["active"])
 
 
 def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
-    one = None if given["handle"] is None else views.about(run, run.player(given["handle"]))
-    return views.distribution(run.ranked_table, run.titles, one)
+    one = None if given["handle"] is None else players_page.about(run, run.player(given["handle"]))
+    return distribution_page.distribution(run.ranked_table, run.titles, one)
 
 
 def _compare(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
-    return views.compare(run, list(dict.fromkeys(handle.strip() for handle in given["h"] if handle.strip())))
+    return players_page.compare(run, list(dict.fromkeys(handle.strip() for handle in given["h"] if handle.strip())))
 
 
 def _contest(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return views.contest(run, links, given["contest_id"])
+        return contests_page.contest(run, links, given["contest_id"])
     except KeyError:
         raise no_contest(run, given["contest_id"]) from None
 

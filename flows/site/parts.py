@@ -14,11 +14,14 @@ import pyarrow as pa
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import slug
 from ..common.times import AGES, parse_span
-from ..pages import views
 from ..pages.colours import title_styles
 from ..pages.links import SiteLinks
 from ..pages.places import places_line
 from ..pages.render import RunFacts, Templates, package_files
+from ..pages.views import contests as contests_page
+from ..pages.views import distribution as distribution_page
+from ..pages.views import groups as groups_page
+from ..pages.views import leaderboard as leaderboard_page
 from ..results.attributes import attribute_names, values_of
 from ..results.groups import groups_of, has_value
 from ..results.ranks import are_active, chosen
@@ -123,7 +126,7 @@ class SiteParts:
 
     def _contest_page(self, shown: dict[str, Any], page: str, data: str) -> str:
         rows = {name: values for name, values in shown.items() if isinstance(values, list)}
-        context = views.standings(shown, rows, len(shown["handle"]), CONTEST_ROWS, data)
+        context = contests_page.standings(shown, rows, len(shown["handle"]), CONTEST_ROWS, data)
         return self._templates.render("contest", self._facts(), SiteLinks(page, "", self._assets), **context)
 
     def _facts(self) -> RunFacts:
@@ -151,7 +154,7 @@ class SiteParts:
     def contests(self, pages: list[str]) -> str:
         """The list of contests, as data and as a page."""
         about = self._content.about
-        listed = views.list_of_contests(about, pages)
+        listed = contests_page.list_of_contests(about, pages)
         self._page("contests", contests=listed[-MAX_CONTESTS:][::-1])
         columns = {name: about[name] for name in ("contest_id", "time_seconds", "n_players")}
         return self._named("data/contests", columns | {"name": [one["name"] for one in listed], "page": pages})
@@ -163,7 +166,7 @@ class SiteParts:
         for number, page in enumerate(pages):
             key = self._named(f"data/leaderboard/{number:03}", page).rpartition("-")[2].partition(".")[0]
             keys.append(key)
-            shown = views.board(page, start=number * PAGE_ROWS, page=number, n_pages=len(pages))
+            shown = leaderboard_page.board(page, start=number * PAGE_ROWS, page=number, n_pages=len(pages))
             path = f"leaderboard/{number:03}.html"
             self._files.page(path, self._render("leaderboard", path, shown), packed=number < PACKED_PAGES)
             self._advance(len(page["rating"]), "leaderboard")
@@ -173,7 +176,7 @@ class SiteParts:
         """The first page of the site, which names the version: the best players."""
         page, version = next(self._pages(self.board.slice(0, FIRST_ROWS))), self._files.version
         links = SiteLinks("index.html", version, self._assets)
-        return self._templates.render("leaderboard", self.facts, links, **views.board(page, version=version))
+        return self._templates.render("leaderboard", self.facts, links, **leaderboard_page.board(page, version=version))
 
     def _pages(self, board: pa.Table) -> Iterator[dict[str, list[Any]]]:
         return board_pages(board, self._content.format.decimals, **self._content.further(board))
@@ -183,7 +186,7 @@ class SiteParts:
         rows = np.flatnonzero(keep)
         shown = self.board.take(pa.array(rows[:PAGE_ROWS]))
         page: dict[str, list[Any]] = next(self._pages(shown), {name: [] for name in shown.column_names})
-        context = views.board(page, heading=heading, total=len(rows))
+        context = leaderboard_page.board(page, heading=heading, total=len(rows))
         self._files.page(path, self._render("leaderboard", path, context))
 
     def _page(self, name: str, **context: Any) -> None:
@@ -198,7 +201,7 @@ class SiteParts:
         """The leaderboard of the players who were active within a year; none if no contest has a time."""
         if self.facts.last_time_seconds:
             keep = are_active(self.board, parse_span("1y", AGES))
-            self._some(keep, "active.html", f"active within {views.ACTIVE['1y']}")
+            self._some(keep, "active.html", f"active within {leaderboard_page.ACTIVE['1y']}")
 
     def groups(self) -> dict[str, str]:
         """The groups of players, as data and as a page, and the leaderboard of each group on it; empty without any."""
@@ -206,7 +209,7 @@ class SiteParts:
             return {}
         attributes, version = self._content.attributes, self._files.version
         table, links = groups_of(self._ranked, attributes), SiteLinks(f"{version}groups.html", version, self._assets)
-        shown = views.groups(table, links)
+        shown = groups_page.groups(table, links)
         for section in shown["sections"]:
             values = values_of(attributes, section["name"], self.board.column("player"))
             for row in section["rows"]:
@@ -219,7 +222,7 @@ class SiteParts:
 
     def distribution(self) -> str:
         """The histogram of ratings, as data and as a page."""
-        shown = views.distribution(self._ranked, self._content.format.titles)
+        shown = distribution_page.distribution(self._ranked, self._content.format.titles)
         self._page("distribution", **shown)
         bins = shown["bins"]
         quantiles = {"share": [q for q, _ in bins.quantiles], "rating": [value for _, value in bins.quantiles]}

@@ -16,13 +16,13 @@ import pytest
 
 from ranklake.flows.answers.distribution import distribution
 from ranklake.flows.pages import links as links_of_pages
-from ranklake.flows.pages import views
 from ranklake.flows.pages.colours import CONTRAST, DARK, LIGHT, contrast, title_styles, with_contrast
 from ranklake.flows.pages.graph import history_graph
 from ranklake.flows.pages.histogram import histogram_graph
 from ranklake.flows.pages.links import Links, ServerLinks, SiteLinks, day, short
 from ranklake.flows.pages.pictures import badge, graph
 from ranklake.flows.pages.render import POLICY, RunFacts, Templates, package_files
+from ranklake.flows.pages.views import leaderboard as leaderboard_page
 from ranklake.flows.results.rating_format import RatingFormat
 from ranklake.flows.results.titles import CODEFORCES, NONE, Title, Titles
 
@@ -122,7 +122,7 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
     group = {"place": 1, "value": name, "rating": 1500.0, "n_players": 2, "best": name, "best_rating": 1500.0}
     section = {"name": name, "n": 2, "rows": [group | {"address": links.group(name, name)}]}
     board |= {"country": [name], "place_high": [1], "place_low": [2], "missing": ["2 more rounds"]}
-    page = views.board(board, page=0, n_pages=2, total=2, heading=name, **some)
+    page = leaderboard_page.board(board, page=0, n_pages=2, total=2, heading=name, **some)
     return server | {
         "leaderboard": templates.render("leaderboard", run, links, **page),
         "groups": templates.render("groups", run, links, sections=[section]),
@@ -192,12 +192,12 @@ def test_pages__show_the_interval_of_a_place_and_mark_provisional_ratings(links:
     def text(template: str, **context: Any) -> str:
         return " ".join("".join(Page(Templates.shared().render(template, run, links, **context)).texts).split())
 
-    shown = text("leaderboard", **views.board(board, heading="FI", total=2))
+    shown = text("leaderboard", **leaderboard_page.board(board, heading="FI", total=2))
     assert places in shown
     assert "12 (9-1700)ada1500509" in shown
     assert "–bob1400?3003" in shown
     assert "among all 1,200 ranked players" in shown
-    html = Templates.shared().render("leaderboard", run, links, **views.board(board))
+    html = Templates.shared().render("leaderboard", run, links, **leaderboard_page.board(board))
     assert html.count('<abbr title="provisional: 2 more rounds">?</abbr>') == html.count("provisional") == 1
     graph = history("ada", [0], [1400.0], [1500.0], [100.0], [None])
     ranked = player("ada") | {"place": 1_200, "place_high": 9, "place_low": 1_700}

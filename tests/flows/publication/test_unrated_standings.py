@@ -17,7 +17,9 @@ from helpers.sites import manifest, unpacked
 from ranklake.flows.answers.explanations.explanation import explain
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
-from ranklake.flows.pages import views
+from ranklake.flows.pages.links import ServerLinks
+from ranklake.flows.pages.views import contests as contests_page
+from ranklake.flows.pages.views import players as players_page
 from ranklake.flows.publication.content import Content
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.site.content import SiteContent
@@ -60,10 +62,10 @@ def test_standings__have_unrated_participants_with_a_mark(lake: Lake) -> None:
     assert published.contest("2")[1].rows["change"].to_pylist()[2] == 0.0
     page = published.contest("2", 1, 3)[1]
     assert (page.rows["handle"].to_pylist(), page.total, page.next) == (["dot", "ada", "ben"], 5, 4)
-    links = views.ServerLinks("", "run")
-    shown = views.contest(published, links, "2")
+    links = ServerLinks("", "run")
+    shown = contests_page.contest(published, links, "2")
     assert (shown["contest"]["n_players"], shown["rows"]["rated"]) == (5, [True, True, False, True, False])
-    assert "rated" not in views.contest(published, links, "1")["rows"]
+    assert "rated" not in contests_page.contest(published, links, "1")["rows"]
     assert [row["handle"] for row in published.leaderboard(0, 9).rows.to_pylist() if row["n_rounds"]] == [
         *published.leaderboard(0, 9).rows.column("handle").to_pylist()
     ]
@@ -76,7 +78,7 @@ def test_places__are_of_the_rated_participants_at_every_door(lake: Lake, tmp_pat
     after, published = RatedRun(lake, "run").player("ben").rows, open_published(lake, "run")
     publish_site(lake, "run", str(tmp_path / "site"))
     contests = unpacked(tmp_path / "site", manifest(tmp_path / "site")["contests"])
-    shown = views.player(published, "ben")["rounds"]
+    shown = players_page.player(published, "ben")["rounds"]
     for rows in (before.to_pylist(), after.to_pylist(), published.history("ben").to_pylist()):
         assert [(row["lo"] + 1, row["n_players"]) for row in rows] == [(2, 3), (3, 3), (1, 2)]
     assert [(row["place"], row["n_players"]) for row in shown] == [(2, 3), (3, 3), (1, 2)]

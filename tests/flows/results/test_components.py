@@ -23,7 +23,7 @@ from twins.components import closure
 import ranklake
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
-from ranklake.flows.pages import views
+from ranklake.flows.pages.views import run as run_page
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.results.components import Components
 from ranklake.flows.results.meetings import join
@@ -154,7 +154,7 @@ def test_figure__says_that_players_never_met(lake: Lake, invoke: Command, tmp_pa
 def test_leaderboard_page__says_that_components_never_met(lake: Lake, tmp_path: Path) -> None:
     publish(lake, "run")
     publish_site(lake, "run", str(tmp_path / "site"))
-    assert views.facts(open_published(lake, "run")).components == LINE
+    assert run_page.facts(open_published(lake, "run")).components == LINE
     assert LINE in unescape((tmp_path / "site" / "index.html").read_text("utf-8"))
     files = manifest(tmp_path / "site")["leaderboard"]["files"]
     board = unpacked(tmp_path / "site", f"data/leaderboard/000-{files[0]}.json.gz")

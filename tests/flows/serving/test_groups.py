@@ -21,7 +21,7 @@ from helpers.api import TestClient
 
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.ingestion.attributes import record_attributes
-from ranklake.flows.pages import views
+from ranklake.flows.pages.views import leaderboard as leaderboard_page
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.state.served_runs import ServedRuns
@@ -173,7 +173,7 @@ def test_page__of_a_group_that_does_not_exist_has_no_table(client: TestClient) -
 
 
 def test_page__of_a_group_has_next_pages(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "BOARD_ROWS", 3)
+    monkeypatch.setattr(leaderboard_page, "BOARD_ROWS", 3)
     text, found = client.get("/run?group=country:a%26b:c&active=3y").text, []
     while True:
         found += rows(text)

@@ -18,9 +18,10 @@ from helpers.answers import leaderboard
 from helpers.api import TestClient, client_of
 from helpers.names import STRANGE
 
-from ranklake.flows.pages import views
 from ranklake.flows.pages.links import short
 from ranklake.flows.pages.render import POLICY, package_files
+from ranklake.flows.pages.views import contests as contests_page
+from ranklake.flows.pages.views import leaderboard as leaderboard_page
 from ranklake.flows.serving import pages as serving_pages
 from ranklake.flows.serving import previews
 from ranklake.flows.serving.app import create_app
@@ -62,7 +63,7 @@ def test_pages__link_to_addresses_that_exist(pages: TestClient, path: str) -> No
 def test_leaderboard__has_every_player_on_its_pages(
     pages: TestClient, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "BOARD_ROWS", 16)
+    monkeypatch.setattr(leaderboard_page, "BOARD_ROWS", 16)
     handles = leaderboard(lake, "run").column("handle").to_pylist()
     found = []
     for page in range(-(-len(handles) // 16)):
@@ -98,7 +99,7 @@ def test_contest__with_a_slash_has_standings(pages: TestClient) -> None:
 
 
 def test_contests__lists_the_latest_ones(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "MOST_CONTESTS", 2)
+    monkeypatch.setattr(contests_page, "MOST_CONTESTS", 2)
     with client_of(lake) as pages:
         text = pages.get("/run/contests").text
     assert text.count("<tr>") == 1 + 2

@@ -14,7 +14,7 @@ from helpers.lakes import lake_of, rate_run, synthetic
 from helpers.sites import manifest, published, unpacked, version
 
 from ranklake.flows.ingestion.attributes import record_attributes
-from ranklake.flows.pages import views
+from ranklake.flows.pages.views import groups as groups_page
 from ranklake.flows.results.attributes import player_attributes
 from ranklake.flows.results.groups import groups_of
 from ranklake.flows.site.publish import publish_site
@@ -83,7 +83,7 @@ def test_site__shows_countries_and_the_players_of_each_group(lake: Lake, tmp_pat
 def test_site__of_many_groups_has_pages_of_the_best(
     lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "MOST_GROUPS", 2)
+    monkeypatch.setattr(groups_page, "MOST_GROUPS", 2)
     record(lake, tmp_path, COUNTRIES)
     site = published(lake, tmp_path)
     assert "The first 2 of 4 groups." in (version(site) / "groups.html").read_text("utf-8")

@@ -1,0 +1,82 @@
+"""A player with all rounds, and several players beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...answers.run import PublishedRun
+from ...common.finite import finite_json
+from ...results.rating_format import RatingFormat
+from ...results.titles import Titles
+from ..pictures import badge, graph
+from ..places import missing
+from .run import facts
+
+_OF_GRAPH = {
+    "ids": "contest_id", "names": "name", "times": "time_seconds", "n": "n_players",
+    **{name: name for name in ("place", "perf", "mu", "sigma", "rating")},
+}  # fmt: skip
+
+
+def player(run: PublishedRun, handle: str) -> dict[str, Any]:
+    """A player with all rounds; raises as :meth:`PublishedRun.player`."""
+    one = about(run, run.player(handle))
+    rounds = _rounds(run, one["handle"])
+    return {"player": one, "rounds": rounds, "history": _history(run, {one["handle"]: rounds})}
+
+
+def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
+    """Several players and their pairs; raises as :meth:`PublishedRun.player`."""
+    found: dict[str, Any] = run.compare(handles) if handles else {"players": [], "pairs": [], "note": ""}
+    history = _history(run, {one["handle"]: _rounds(run, one["handle"]) for one in found["players"]})
+    skills = any("difference" in pair for pair in found["pairs"])
+    players = [about(run, one) for one in found["players"]]
+    shown = {"players": players, "pairs": found["pairs"], "apart": found["note"]}
+    return shown | {"skills": skills, "games": found.get("games"), "history": history}
+
+
+def about(run: PublishedRun, player: dict[str, Any]) -> dict[str, Any]:
+    """A player with what is ``missing`` for a place; None with a place."""
+    lacks = missing(run.places, player["n_rounds"], player["sigma"]) if player["provisional"] else None
+    return player | {"missing": lacks}
+
+
+def picture(run: PublishedRun, handle: str, name: str) -> str:
+    """The ``graph`` or the ``badge`` of a player; raises as :meth:`PublishedRun.player`."""
+    if name == "badge":
+        one = run.player(handle)
+        return badge(handle, one["rating"], facts(run), one["provisional"])
+    (one,) = _history(run, {handle: _rounds(run, handle)})["players"]
+    return graph(one, facts(run))
+
+
+def _rounds(run: PublishedRun, handle: str) -> list[dict[str, Any]]:
+    """The rounds of a player, oldest first, as the template ``player`` reads them."""
+    rounds: list[dict[str, Any]] = run.history(handle).to_pylist()
+    form = RatingFormat(run.titles, run.manifest.decimals)
+    for row in rounds:
+        rating, change, name = row["rating"], row["change"], row["name"] or row["contest_id"]
+        row |= {
+            "name": f"{name}, {row['opponent']}" if "opponent" in row else name,
+            "time_seconds": row["time_seconds"] or 0,
+            "n_players": row["n_players"] or 0,
+            "place": row["lo"] + 1,
+            "perf": finite_json(row["perf"]),
+            "change": None if change is None else form.difference(rating - change, rating),
+        }
+    return rounds
+
+
+def _history(run: PublishedRun, players: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """The data of the graph and of its script, given the rounds of each player."""
+    columns = [
+        {"handle": handle, **{name: [row[of] for row in rounds] for name, of in _OF_GRAPH.items()}}
+        for handle, rounds in players.items()
+    ]
+    return {"run": {"titles": ladder(run.titles), "decimals": run.manifest.decimals}, "players": columns}
+
+
+def ladder(titles: Titles) -> list[dict[str, Any]]:
+    """The titles as the scripts read them, lowest first; the lowest minimum may be None."""
+    return [{"name": title.name, "minimum": finite_json(title.minimum)} for title in titles.ladder]

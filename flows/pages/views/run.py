@@ -1,0 +1,18 @@
+"""The run, for every page."""
+
+from __future__ import annotations
+
+from ...answers.run import PublishedRun
+from ...results.rating_format import RatingFormat
+from ..places import places_line
+from ..render import RunFacts
+
+
+def facts(run: PublishedRun) -> RunFacts:
+    """The run, for every page."""
+    known = run.facts
+    form = RatingFormat(run.titles, known["decimals"])
+    counts = known["n_players"], known["n_rounds"], known["last_time_seconds"] or 0
+    places = places_line(run.places, run.uncertainty)
+    names = run.name, known["system"], known["dataset"]
+    return RunFacts(*names, *counts, form, run.attributes, known["note"], places, known["n_provisional"])
