@@ -11,9 +11,11 @@ import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import strategies
+from helpers.browser import chromium
 from helpers.command_server import CommandServer, open_command_server
 from helpers.commands import Command
 from helpers.database_servers import Server, mariadb, postgres
@@ -152,6 +154,13 @@ def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(progress, "FIRST_SECONDS", math.inf)
     return Command(monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, see :mod:`helpers.browser`."""
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

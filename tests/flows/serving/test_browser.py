@@ -3,56 +3,30 @@
 from __future__ import annotations
 
 import re
-import shutil
-import socket
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from helpers.browser import new_page, served_pages
 
 from ranklake.storage import Lake
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
-uvicorn = pytest.importorskip("uvicorn")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
-]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def address(lake: Lake) -> Iterator[str]:
     """A server on the loopback interface."""
-    from ranklake.flows.serving.app import create_app
-    from ranklake.flows.serving.state.served_runs import ServedRuns
-
-    server = uvicorn.Server(uvicorn.Config(create_app(ServedRuns(lake), 0), log_level="error", ws="none"))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+    with served_pages(lake) as address:
+        yield address
 
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_preview__shows_changes_with_and_without_scripts(address: str, browser: Any, scripts: bool) -> None:
     errors: list[str] = []
-    page = browser.new_context(java_script_enabled=scripts, viewport={"width": 360, "height": 800}).new_page()
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    window = {"java_script_enabled": scripts, "viewport": {"width": 360, "height": 800}}
+    page = new_page(browser, address, errors, **window)
     page.goto(f"{address}/run/preview")
     if scripts:
         page.wait_for_selector("[data-file]:not([hidden])")

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import math
 import re
-import shutil
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +12,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from helpers.answers import leaderboard
+from helpers.browser import new_page, served_files
 from helpers.lakes import contest, lake_of, rate_run
 
 from ranklake.flows.ingestion.attributes import record_attributes
@@ -24,12 +21,7 @@ from ranklake.flows.results.titles import CODEFORCES
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Lake
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
-]
+pytestmark = pytest.mark.slow
 HOSTILE = "<img src=x onerror=alert(1)>\u202e\"'&é"
 QUOTED = '"' + HOSTILE.replace('"', '""') + '"'  # in CSV
 COUNTRIES = ("PL", HOSTILE, "Very " * 60 + "long", "العربية")  # of players in turn
@@ -60,22 +52,13 @@ class Site:
 
     def open(self, page: str, **context: Any) -> Any:
         """A page in a new window; its errors, and its requests to other hosts, are kept."""
-        opened = self.browser.new_context(**context).new_page()
-        opened.on("console", lambda m: self.errors.append(m.text) if m.type in ("error", "warning") else None)
-        opened.on("pageerror", lambda error: self.errors.append(str(error)))
-        opened.on("dialog", lambda dialog: (self.errors.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        opened.on("request", lambda r: None if r.url.startswith(self.address) else self.errors.append(r.url))
+        opened = new_page(self.browser, self.address, self.errors, **context)
         opened.goto(self.address + page.format(v=self.version))
         return opened
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing."""
-
-
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Site]:
     rng, contests = np.random.default_rng(5), []
     names = [HOSTILE, *(f"player {i}" for i in range(1, 80))]
     for i in range(40):
@@ -88,19 +71,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     (folder / "people.csv").write_text("\n".join(["handle,country,club", *people]).replace(HOSTILE, QUOTED), "utf-8")
     record_attributes(lake, "games", str(folder / "people.csv"))
     publish_site(lake, "run", str(folder / "site"), titles=CODEFORCES, places=PLACES)
-    handler = functools.partial(_Quiet, directory=str(folder / "site"))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        with sync_api.sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            yield Site(f"http://127.0.0.1:{server.server_port}/", folder / "site", browser, lake)
-            browser.close()
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with served_files(folder / "site") as address:
+        yield Site(address, folder / "site", browser, lake)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
