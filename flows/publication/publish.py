@@ -97,7 +97,8 @@ def publish(
     ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
     ``maintain``: also merge small files, and remove files that no version of the last week refers to.
     ``steal``: take the lease over from a writer that is certainly dead.
-    ``rebuild``: first delete the published tables with their older versions; repairs damaged tables.
+    ``rebuild``: write all rows and files again, and repair what is damaged. Readers have the state of before until the
+    root is replaced, and then a new version, also with the same rows.
     ``index``: also write the index for commands and the server; see ``ranklake.flows.publication.root``. False deletes
     an existing one.
     ``on_progress``, ``places``: as for :class:`ranklake.flows.publication.content.Content`.
@@ -108,23 +109,17 @@ def publish(
     need("deltalake", "publish", "publishing")
     check_lake(lake)
     Run.open(lake, run_name)
-    frees_space = maintain or rebuild
     with hold_lease(
-        lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal, frees_space=frees_space
+        lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal, frees_space=maintain
     ) as lease:
-        if rebuild:
-            delete_published(lake, run_name, lease)
         content = VersionedContent(lake, run_name, deviations, titles, on_progress, places=places)
-        return _publish(lake, run_name, content, lease, maintain, index)
+        return _publish(content, _Target(lake, run_name, lease, rebuild), lease, maintain, index)
 
 
-def _publish(
-    lake: Lake, run_name: str, content: VersionedContent, lease: Lease, maintain: bool, index: bool
-) -> PublishReport:
+def _publish(content: VersionedContent, target: _Target, lease: Lease, maintain: bool, index: bool) -> PublishReport:
     """Publish all tables and then their root. Old files are removed first, which frees space on a full disk."""
     began = time.perf_counter()
-    target, merged, removed = _Target(lake, run_name, lease), 0, 0
-    root = target.root
+    root, merged, removed = target.root, 0, 0
     named = target.versions() if root.before is None else root.before.tables
     later = [table for name, table in target.tables.items() if table.version != named.get(name, table.version)]
     for table in target.tables.values() if maintain else ():
@@ -158,11 +153,13 @@ class _Target:
     """The Delta tables of a run and their root.
 
     What a publish that was cut off has damaged is removed: it is derived, and no root names it.
+
+    ``rebuild``: take no rows of the tables over, and remove damaged tables.
     """
 
-    def __init__(self, lake: Lake, run_name: str, lease: Lease) -> None:
-        self._lake, self._lease, self._run_name = lake, lease, run_name
-        self.root = RootWriter(lake, lease, run_name)
+    def __init__(self, lake: Lake, run_name: str, lease: Lease, rebuild: bool = False) -> None:
+        self._lake, self._lease, self._run_name, self._rebuild = lake, lease, run_name, rebuild
+        self.root = RootWriter(lake, lease, run_name, rebuild)
         try:
             self.tables = {name: self._open(name) for name in PUBLISHED | OF_ATTRIBUTES}
         except DamagedError:
@@ -181,6 +178,9 @@ class _Target:
         try:
             return PublishedTable(self._lake, folder, schema, partitions, self._lease)
         except DamagedError:
+            if self._rebuild:
+                self._lease.lake.delete_folder(folder)
+                return PublishedTable(self._lake, folder, schema, partitions, self._lease)
             named = {} if self.root.before is None else self.root.before.tables
             if not named or not roll_back(self._lake, folder, named.get(name, -1), self._lease):
                 raise
@@ -192,7 +192,7 @@ class _Target:
         return {name: table.version for name, table in self.tables.items() if table.version >= 0}
 
     def state(self, name: str) -> State | None:
-        return self.tables[name].state
+        return None if self._rebuild else self.tables[name].state
 
     def has(self, name: str) -> bool:
         return self.tables[name].version >= 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -33,15 +34,19 @@ from .root import (
 )
 from .states import VersionedContent
 
+_VERSION = re.compile(rb'"version":(\d{1,9})\b')
+
 
 class RootWriter:
     """Writes the plain leaderboard, the index, and the root that names them.
 
     ``before``: the existing root; None if there is none that this release reads.
+    ``rebuild``: compare existing files with their contents, and give readers a new version in any case.
     """
 
-    def __init__(self, lake: Lake, lease: Lease, run_name: str) -> None:
+    def __init__(self, lake: Lake, lease: Lease, run_name: str, rebuild: bool = False) -> None:
         self._lake, self._lease, self._run_name, self._folder = lake, lease, run_name, published_folder(run_name)
+        self._rebuild = rebuild
         self.before: Root | None = None
         with suppress(LakeError):
             self.before = read_published(lake, run_name)
@@ -54,7 +59,8 @@ class RootWriter:
 
     def plain(self, content: VersionedContent, version: int) -> tuple[IndexFile, bool]:
         """Write the leaderboard of a version of its table as one file; returns it, and whether it is another one."""
-        known = None if self.before is None or self.before.tables.get("leaderboard") != version else self.before.plain
+        before = None if self._rebuild else self.before
+        known = None if before is None or before.tables.get("leaderboard") != version else before.plain
         if known is not None and self._is_there(known) and self._latest[0] == known.size:
             return known, False
         data = encode_plain(content.board, ["title"])
@@ -72,8 +78,8 @@ class RootWriter:
         before, state, facts = self.before, content.state("leaderboard"), content.facts()
         files = self._index(content, state) if index else {}
         root = (IndexManifest if index else Root)(
-            version=1, content="", time_seconds=time.time(), tables=dict(tables), plain=plain, indexed=index,
-            state=state, **files, **facts,
+            version=self._version + 1, content="", time_seconds=time.time(), tables=dict(tables), plain=plain,
+            indexed=index, state=state, **files, **facts,
         )  # fmt: skip
         names = [file.name for file in root.files]
         seen = [*names, *(facts[key] for key in ("system", "params", "deviations", "titles", "n_rounds", "places"))]
@@ -83,9 +89,8 @@ class RootWriter:
             previous = tuple(file.name for file in before.files if file.name not in names)
             if before.content == root.content:
                 previous = before.previous
-                root = msgspec.structs.replace(root, version=before.version, time_seconds=before.time_seconds)
-            else:
-                root = msgspec.structs.replace(root, version=before.version + 1)
+                if not self._rebuild:
+                    root = msgspec.structs.replace(root, version=before.version, time_seconds=before.time_seconds)
             root = msgspec.structs.replace(root, previous=previous)
         self._replace(root)
         kept = root.previous if index else [name for name in root.previous if name.startswith(PLAIN)]
@@ -111,7 +116,7 @@ class RootWriter:
 
     def _index(self, content: VersionedContent, state: Mapping[str, Any]) -> dict[str, Any]:
         """Write the files of the index; returns the values that an :class:`IndexManifest` has beyond a root."""
-        before = self.before if isinstance(self.before, IndexManifest) else None
+        before = self.before if isinstance(self.before, IndexManifest) and not self._rebuild else None
         parts = self._parts(content, before)
         components = before.components if before is not None and before.state == state else None
         if before is not None and components is not None and self._is_there(before.leaderboard):
@@ -177,4 +182,17 @@ class RootWriter:
         return file
 
     def _is_there(self, file: IndexFile) -> bool:
-        return self._sizes.get(file.name) == file.size
+        if self._sizes.get(file.name) != file.size:
+            return False
+        path = index_path(self._run_name, file.name)
+        return not self._rebuild or digest_of(self._lake.read_bytes(path)) == file.digest
+
+    @property
+    def _version(self) -> int:
+        """The version of the existing root, also of one that is damaged behind it or of another format; 0 without."""
+        if self.before is not None:
+            return self.before.version
+        with suppress(LakeError):
+            found = _VERSION.search(self._lake.read_bytes(index_path(self._run_name)))
+            return int(found[1]) if found else 0
+        return 0

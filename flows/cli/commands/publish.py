@@ -44,7 +44,10 @@ if TYPE_CHECKING:
 @deviations_option
 @click.option("--maintain", is_flag=True, help="Also merge small files, and remove files unused for a week.")
 @click.option(
-    "--afresh", "rebuild", is_flag=True, help="First delete the published tables of the run; repairs damaged tables."
+    "--afresh",
+    "rebuild",
+    is_flag=True,
+    help="Write all again, which repairs damaged tables; readers keep the version before until it is complete.",
 )
 @click.option(
     "--no-index", is_flag=True, help="Without the index for fast commands and the server; deletes an existing one."

@@ -263,6 +263,45 @@ def test_publish__without_index_deletes_it_and_afresh_makes_it_again(lake: Lake)
     assert_indexed(lake)
 
 
+def test_publish__afresh_keeps_the_state_of_before_until_the_new_version_is_complete(lake: Lake) -> None:
+    before = open_published(lake, "run")
+    seen = []
+
+    def progress(done: int, total: int | None, what: str) -> None:
+        published = open_published(lake, "run")
+        assert published.leaderboard_table.equals(before.leaderboard_table)
+        assert published.rows_of(0).equals(before.rows_of(0))
+        seen.append(published.manifest.etag)
+
+    publish(lake, "run", rebuild=True, on_progress=progress)
+    assert set(seen) == {before.manifest.etag}
+    after = open_published(lake, "run")
+    assert (after.manifest.version, after.manifest.content) == (before.manifest.version + 1, before.manifest.content)
+    assert_indexed(lake)
+    assert list(Verifier(lake).everything()) == []
+
+
+def test_publish__afresh_writes_damaged_files_of_the_index_again(lake: Lake) -> None:
+    before = read_manifest(lake, "run")
+    assert before is not None
+    damaged = Path(lake.uri(index_path("run", before.parts[0].name)))
+    damaged.write_bytes(bytes(damaged.stat().st_size))
+    publish(lake, "run")
+    assert list(Verifier(lake).everything())
+    publish(lake, "run", rebuild=True)
+    assert list(Verifier(lake).everything()) == []
+
+
+def test_publish__afresh_gives_a_new_version_after_a_root_that_no_release_reads(lake: Lake) -> None:
+    root = Path(lake.uri("published/run/index.json"))
+    publish(lake, "run", rebuild=True)
+    root.write_bytes(root.read_bytes()[:-1])
+    publish(lake, "run", rebuild=True)
+    after = read_manifest(lake, "run")
+    assert after is not None
+    assert after.version == 3
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
