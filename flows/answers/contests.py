@@ -14,7 +14,7 @@ from ranklake.storage.names.search import fold
 
 from ..publication.index_parts import integers
 from .index_rows import IndexRows
-from .leaderboard import Page
+from .leaderboard import Page, check_start
 
 if TYPE_CHECKING:  # imports kernels
     from ..results.display import Display
@@ -81,7 +81,7 @@ def contest(
     rated contest.
 
     ``limit``: rows of the page; by default all of a contest, and :data:`MOST_GAME_ROWS` of a period.
-    Raises ``KeyError`` if the run has no such contest.
+    Raises ``KeyError`` if the run has no such contest, and as :func:`.leaderboard.check_start`.
     """
     matches = np.flatnonzero(pc.equal(tables.contests_table.column("contest_id"), contest_id).to_numpy())
     if not len(matches):
@@ -89,12 +89,15 @@ def contest(
     index = int(matches[0])
     (facts,) = tables.contests_table.slice(index, 1).to_pylist()
     limit = MOST_GAME_ROWS if limit is None and tables.manifest.games else limit
-    unrated, page = tables.unrated_of_round(index), slice(start, None if limit is None else start + limit)
+    unrated = tables.unrated_of_round(index)
+    total = tables.n_rows_of_round(index) + unrated.num_rows
+    check_start(start, total, limit)
+    page = slice(start, None if limit is None else start + limit)
     chosen = slice(None) if unrated.num_rows else page  # merged below
     rows = tables.rows_of_round(index, chosen)
     before, rating = tables.ratings_before(index, chosen), rows.column("rating").combine_chunks()
     handles = tables.handles_of(integers(rows.column("player")))
-    total, shown = tables.n_rows_of_round(index) + unrated.num_rows, _standings(rows, handles, before, rating)
+    shown = _standings(rows, handles, before, rating)
     if unrated.num_rows:
         rated, none = unrated.column("rating"), pa.scalar(None, pa.float64())
         before = pc.if_else(pc.equal(unrated.column("n_before"), 0), none, rated)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ranklake.storage import Lake
 
+from ..common.text import count
 from ..common.times import count_until, spelled
 from ..results.attributes import attribute_names, values_of
 from ..results.groups import has_value
@@ -124,6 +125,29 @@ def first_end(rows: Rows, first: str, contests: str) -> str:
     return f"{first} ended at {spelled(int(known.min()))}" if len(known) else f"{contests} have no times"
 
 
+class BeyondEndError(LookupError):
+    """A page begins at or after the end of a result.
+
+    ``start``, ``limit``, ``total``: the first row that is wanted, the rows of a page, None for all; all rows.
+    ``last``: where the last page begins.
+    """
+
+    def __init__(self, start: int, total: int, limit: int | None) -> None:
+        super().__init__(start)
+        self.start, self.limit, self.total = start, limit, total
+        self.last = 0 if limit is None else max(total - 1, 0) // limit * limit
+
+    def __str__(self) -> str:
+        page = f"; the last page begins at {self.last:,}" if self.total else ""
+        return f"row {self.start:,} is beyond the end: there are {count(self.total, 'row')}{page}"
+
+
+def check_start(start: int, total: int, limit: int | None) -> None:
+    """Raise :class:`BeyondEndError` unless a page begins at 0 or before the end of ``total`` rows."""
+    if start and start >= total:
+        raise BeyondEndError(start, total, limit)
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """Some rows of a result, and the start of the ``next`` page; None on the last one."""
@@ -134,7 +158,8 @@ class Page:
 
     @classmethod
     def of(cls, table: pa.Table, chosen: npt.NDArray[np.int64], start: int, limit: int) -> Page:
-        """The rows ``chosen[start : start + limit]`` of a table."""
+        """The rows ``chosen[start : start + limit]`` of a table; raises as :func:`check_start`."""
+        check_start(start, len(chosen), limit)
         stop = start + limit
         rows = table.take(pa.array(chosen[start:stop]))
         return cls(rows, len(chosen), stop if stop < len(chosen) else None)

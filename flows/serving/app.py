@@ -19,6 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
 
 from ..answers.handles import NoPlayerError
+from ..answers.leaderboard import BeyondEndError
 from ..answers.run import PublishedRun
 from ..common.text import quoted
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
@@ -87,7 +88,8 @@ class _Api:
         cors = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "HEAD", "POST"],
                           expose_headers=["ETag", "Last-Modified"])  # fmt: skip
         errors: Any = {
-            Problem: _on_problem, NoPlayerError: _on_no_player, HTTPException: _on_http, Exception: _on_bug
+            Problem: _on_problem, NoPlayerError: _on_no_player, BeyondEndError: _on_beyond_end,
+            HTTPException: _on_http, Exception: _on_bug,
         }  # fmt: skip
         middleware = [Middleware(Counting, self._metrics), Middleware(AnswerCache, self._served, self._cache), cors]
         app = Starlette(routes=routes, middleware=middleware, exception_handlers=errors, lifespan=self._lifespan)
@@ -234,6 +236,11 @@ async def _on_problem(request: Request, problem: Exception) -> Response:
 async def _on_no_player(request: Request, error: Exception) -> Response:
     assert isinstance(error, NoPlayerError)
     return await _on_problem(request, await missing_player(request, error, request.path_params["run"]))
+
+
+async def _on_beyond_end(request: Request, error: Exception) -> Response:
+    assert isinstance(error, BeyondEndError)
+    return await _on_problem(request, Problem.beyond_end(error))
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

@@ -7,6 +7,7 @@ from hashlib import blake2b
 from mimetypes import guess_type
 from time import time
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -85,13 +86,20 @@ class ServerPages:
         """An error as a page, with links to what is similar."""
         links = _links(request)
         run, root = request.app.state.served.runs.get(links.run), links.root
-        shown = {"title": problem.document()["title"], "detail": problem.detail, "within": run is not None}
+        shown = {
+            "title": problem.document()["title"],
+            "detail": problem.detail,
+            "heading": "",
+            "within": run is not None,
+        }
         if run is None:
             near = [(one, ServerLinks(root, one).home) for one in problem.facts.get("runs", ())]
             html = self._templates.plain("error", near=near, root=root, **shown)
         else:
             address = links.contest if "contest_id" in request.path_params else links.player
             near = [(one, address(one)) for one in problem.facts.get("near", ())]
+            if "last" in problem.facts:
+                near, shown["heading"] = [("the last page", _last_page(request, problem))], "There is"
             html = self._templates.render("error", run_page.facts(run), links, near=near, **shown)
         headers = _HEADERS | {"cache-control": "no-store", "vary": "Accept"}
         return Response(html, problem.status, headers, media_type="text/html")
@@ -213,6 +221,18 @@ class ServerPages:
 
 def _links(request: Request) -> ServerLinks:
     return ServerLinks(request.scope.get("root_path", ""), request.path_params.get("run", ""))
+
+
+def _last_page(request: Request, problem: Problem) -> str:
+    """The address of the last page of a list, for one whose ``page`` is beyond it; of a list without rows, the first.
+
+    Pages may be numbered from 0 or from 1.
+    """
+    facts, query = problem.facts, dict(request.query_params)
+    wanted, path = query.pop("page", ""), quote(str(request.scope["path"]))
+    if wanted.isdecimal() and facts["total"]:
+        query["page"] = str(int(wanted) + (facts["last"] - int(facts["value"])) // facts["limit"])
+    return f"{path}?{urlencode(query)}" if query else path
 
 
 def _current(run: PublishedRun, handle: str) -> str | None:

@@ -6,6 +6,8 @@ from typing import Any
 
 from ranklake.storage.names.hints import hint
 
+from ...answers.leaderboard import BeyondEndError
+
 _TITLES = {
     400: "Bad request",
     404: "Not found",
@@ -23,7 +25,7 @@ _TITLES = {
 class Problem(Exception):
     """An error with its ``status``; its ``detail`` tells people what to do.
 
-    ``facts``: more members of the document, for programs: ``parameter, value, rule`` or ``near``.
+    ``facts``: more members of the document, for programs: ``parameter, value, rule``, ``near``, ``total, last, limit``.
     """
 
     def __init__(self, status: int, detail: str, **facts: Any) -> None:
@@ -45,3 +47,9 @@ class Problem(Exception):
     def no_player(cls, handle: str, near: list[str], run: str) -> Problem:
         """A handle that no player of a run has; ``near`` are similar ones."""
         return cls(404, f"no player {handle[:200]!r} in run {run}{hint(handle, near)}", near=near)
+
+    @classmethod
+    def beyond_end(cls, error: BeyondEndError) -> Problem:
+        """A page that begins beyond the end of a list; ``last`` is where the last page of ``limit`` rows begins."""
+        facts = {"value": str(error.start), "rule": f"must be less than {error.total:,}, the number of rows, or 0"}
+        return cls(404, str(error), parameter="start", **facts, total=error.total, last=error.last, limit=error.limit)

@@ -17,7 +17,7 @@ from ranklake.flows.answers import run as answers
 from ranklake.flows.answers.distribution import distribution
 from ranklake.flows.answers.handles import NoPlayerError
 from ranklake.flows.answers.index_rows import IndexRows
-from ranklake.flows.answers.leaderboard import ORDERS, kept_boards
+from ranklake.flows.answers.leaderboard import ORDERS, BeyondEndError, kept_boards
 from ranklake.flows.answers.run import PublishedRun, open_published
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.root import IndexFile, read_manifest
@@ -70,7 +70,8 @@ def test_leaderboard__pages_make_the_whole(run: PublishedRun, board: list[dict[s
         rows += page.rows.to_pylist()
         start = page.next
     assert rows == board
-    assert run.leaderboard(len(board), 7).rows.num_rows == 0
+    with pytest.raises(BeyondEndError, match=f"the last page begins at {(len(board) - 1) // 7 * 7}"):
+        run.leaderboard(len(board), 7)
 
 
 def test_leaderboard__of_an_index_without_percentiles_and_components_has_percentiles(

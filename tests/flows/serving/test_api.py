@@ -120,6 +120,24 @@ def test_other_answers(client: TestClient, lake: Lake) -> None:
     assert team["rating"] == group_level([player["rating"] for player in team["players"]])
 
 
+@pytest.mark.parametrize("path", ["leaderboard", "groups", "contests", "contests/last%2F1"])
+def test_list__ends_where_its_rows_end(client: TestClient, path: str) -> None:
+    first = get(client, f"{RUN}/{path}", limit=2)
+    total = first["total"]
+    document = problem(client, f"{RUN}/{path}", 404, limit=2, start=max(total, 1))
+    last = max(total - 1, 0) // 2 * 2
+    assert (document["parameter"], document["total"], document["last"]) == ("start", total, last)
+    page = get(client, f"{RUN}/{path}", limit=2, start=last)
+    assert page["next"] is None
+    assert bool(page["rows"]) == bool(total)
+    assert total == 0 or f"the last page begins at {last}" in document["detail"]
+
+
+def test_list__without_rows_has_a_first_page(client: TestClient) -> None:
+    nothing = get(client, f"{RUN}/contests", q="no such contest")
+    assert (nothing["total"], nothing["rows"], nothing["next"]) == (0, [], None)
+
+
 def test_leaderboard__at_a_time_takes_dates(client: TestClient) -> None:
     times = [row["time_seconds"] for row in get(client, f"{RUN}/contests")["rows"]]
     n_players = get(client, f"{RUN}/leaderboard")["total"]

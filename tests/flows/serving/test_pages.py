@@ -214,7 +214,7 @@ BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;
     [("/run/p/PLAYER 1", 404, "/run/p/player%201"), ("/run/c/last", 404, "/run/c/last%2F1"), ("/hidden", 404, "/run"),
      ("/run?page=x", 400, "/run"), ("/hidden/p/player 1", 404, "/run"), ("/none/contests", 404, "/run"),
      ("/run/p/nobody/graph.svg", 404, "/run"), ("/nothing/at/all", 404, "/"),
-     ("/run/distribution?handle=PLAYER 1", 404, "/run")],
+     ("/run/distribution?handle=PLAYER 1", 404, "/run"), ("/run?page=9999999&active=", 404, "/run?active=&amp;page=0")],
 )  # fmt: skip
 def test_errors__are_pages_for_a_browser_with_links_to_what_is_near(
     pages: TestClient, path: str, status: int, link: str
