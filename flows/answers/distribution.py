@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..results.places import share_lower
 from ..results.ranks import active_since as were_active
 from ..results.ranks import chosen
 
@@ -95,9 +96,18 @@ def distribution_of(
         if (row := pc.index(board.column("handle"), handle).as_py()) >= 0:
             rating = board.column("rating")[row].as_py()
             if board.column("place")[row].is_valid:
-                below = float((ratings < rating).mean() * 100) if len(ratings) else 0.0
+                below = _percentile(shown, board.slice(row, 1))
         result["player"] = {"handle": handle, "rating": rating, "percentile": below}
     return result
+
+
+def _percentile(shown: pa.Table, player: pa.Table) -> float:
+    """The percentile of a player, a row, among rows of a leaderboard that may have it, in the player's component."""
+    if "component" in shown.column_names:
+        shown = shown.filter(pc.equal(shown.column("component"), player.column("component")[0]))
+    ratings, rating = shown.column("rating").to_numpy(), player.column("rating")[0].as_py()
+    itself = pc.index(shown.column("handle"), player.column("handle")[0]).as_py() >= 0
+    return float(share_lower(np.sum(ratings < rating), np.sum(np.isfinite(ratings)) - itself))
 
 
 def nice_width(value: float) -> float:

@@ -7,7 +7,6 @@ the policy :data:`POLICY` holds.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -15,6 +14,7 @@ from typing import Any
 
 from ..common.extras import need
 from ..common.text import percent, visible
+from ..results.places import rounded_down
 from ..results.rating_format import RatingFormat
 from .brand import UNBRANDED, Brand
 from .colours import title_class
@@ -137,12 +137,12 @@ def _count(value: int) -> str:
 
 def _share(value: float) -> str:
     """A share in percent, rounded down: 100 % would be everybody."""
-    return f"{math.floor(value * 10_000) / 100:.2f} %"
+    return f"{rounded_down(100.0 * value):.2f} %"
 
 
 def _percentage(value: float | None) -> str:
     """A percentage, rounded down; a dash if there is none."""
-    return "–" if value is None else f"{math.floor(value * 100) / 100:.2f} %"
+    return "–" if value is None else f"{rounded_down(value):.2f} %"
 
 
 def _finalize(value: Any) -> Any:

@@ -34,6 +34,7 @@ _LIMITS = {
     "interval": Limits("number", "", 0.0, 1.0),
     "rule": Limits("choice", choices=RULES),
 }
+_NOISE = 1e-7  # of a whole number of hundredths of a percent, after a product
 _Z = Limits("number", "deviations", 0.0, 10.0, "both")
 
 Floats = npt.NDArray[np.float64]
@@ -106,9 +107,25 @@ def places(rating: Floats, group: Groups = None) -> Longs:
 
 
 def percentiles(rating: Floats, group: Groups = None) -> Floats:
-    """The percentage of the ratings of its group that are lower than each, in any order."""
-    shares: Floats = _number_below(rating, rating, group) / _sizes(rating, group)
-    return shares * 100.0
+    """The percentage of the other ratings of its group that are lower than each, in any order; 100 without others.
+
+    A single best one has 100. Equal ratings are not lower: two of four who share the first place have 66.7.
+    """
+    return share_lower(_number_below(rating, rating, group), _sizes(rating, group) - np.ones(len(rating)))
+
+
+def share_lower(lower: npt.ArrayLike, others: npt.ArrayLike) -> Floats:
+    """The percentage of so many others that are lower; 100 without others."""
+    shares: Floats = 100.0 * np.asarray(lower) / np.maximum(others, 1)
+    return np.where(np.asarray(others) > 0, shares, 100.0)
+
+
+def rounded_down(percentage: Any) -> Any:
+    """Percentages for people, rounded down to hundredths: 100.00 is said of everybody alone.
+
+    ``percentage``: a number or an array.
+    """
+    return np.floor(percentage * 100.0 + _NOISE) / 100.0
 
 
 def intervals(

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..results.places import rounded_down
 from .content import Round, SiteContent
 
 HISTORY = ("contest", "place", "perf", "sigma", "change", "margin")  # columns of a player; also "team", with teams
@@ -43,8 +44,8 @@ def numbers(values: npt.NDArray[np.float64], decimals: int) -> list[float | int 
 
 
 def board_pages(board: pa.Table, decimals: int, **further: Sequence[Any]) -> Iterator[dict[str, list[Any]]]:
-    """The leaderboard in pages of ``PAGE_ROWS``; ``percentile`` is rounded down, as 100 % would be everybody."""
-    percentile = np.floor(board.column("percentile").to_numpy() * 100.0) / 100.0
+    """The leaderboard in pages of ``PAGE_ROWS``; ``percentile`` is rounded down."""
+    percentile = rounded_down(board.column("percentile").to_numpy())
     columns: dict[str, list[Any]] = {
         name: board.column(name).to_pylist() for name in ("place", "handle", "n_rounds", "last_time_seconds")
     } | {name: numbers(board.column(name).to_numpy(), decimals) for name in ("rating", "mu", "sigma", "max_rating")}

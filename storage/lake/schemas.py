@@ -307,7 +307,7 @@ LEADERBOARD = pa.schema(
             "title for the rating; null if the run has no titles, or the rating is below the lowest",
         ),
         _PLAYER,
-        _field("percentile", pa.float64(), "rated players with a lower rating", "percent"),
+        _field("percentile", pa.float64(), "share of the other ranked players with a lower rating", "percent"),
         _field(
             "component", pa.int32(), "group of players who met, even through others: 0 is the largest; null if unknown"
         ),

@@ -16,6 +16,11 @@ def place(players: list[Player], one: Player) -> int:
     return 1 + sum(mu > one[1] for _, mu, _, _ in players)
 
 
+def percentile(players: list[Player], one: Player) -> float:
+    """The percentage of the others who are lower."""
+    return 100.0 * sum(mu < one[1] for _, mu, _, _ in players) / (len(players) - 1) if len(players) > 1 else 100.0
+
+
 def interval(players: list[Player], one: Player, z: float, rule: str) -> tuple[int, int]:
     """The best and the worst place of one of the players."""
     low, high = one[1] - z * one[2], one[1] + z * one[2]

@@ -14,6 +14,7 @@ from ranklake.storage import Entry
 from ...common.text import byte_size, cell, count, percent
 from ...common.times import utc
 from ...maintenance.status import DatasetStatus, LakeStatus, RunStatus
+from ...results.places import rounded_down
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def leaderboard_table(
             f"{row['n_rounds']:,}",
             day(row["last_time_seconds"]),
             form.rating(row["max_rating"]),
-            "" if row["provisional"] else f"{row['percentile']:.2f}",
+            "" if row["provisional"] else f"{rounded_down(row['percentile']):.2f}",
         )
     return table
 

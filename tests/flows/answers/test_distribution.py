@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from ranklake.flows.answers.distribution import MOST_BINS, distribution, nice_width
+from ranklake.flows.answers.distribution import MOST_BINS, distribution, distribution_of, nice_width
 
 RATINGS = np.random.default_rng(7).normal(1500, 300, 5_000)
 
@@ -36,3 +37,20 @@ def test_distribution__of_too_many_bins_is_refused() -> None:
     assert len(distribution(np.array([0.0, MOST_BINS - 1.0]), 1.0).counts) == MOST_BINS
     with pytest.raises(ValueError, match="at most 2,000 bins for ratings from 0 to 2000"):
         distribution(np.array([0.0, float(MOST_BINS)]), 1.0)
+
+
+def test_distribution_of__the_percentile_of_a_player_is_among_the_others() -> None:
+    board = pa.table(
+        {"handle": list("abcd"), "rating": [9.0, 7.0, 7.0, 3.0], "place": [1, 2, 2, 4], "provisional": [False] * 4,
+         "last_time_seconds": [1, 5, 5, 5]}
+    )  # fmt: skip
+
+    def percentile(board: pa.Table, handle: str, since: int | None = None) -> float:
+        found: float = distribution_of(board, 1.0, since, handle)["player"]["percentile"]
+        return found
+
+    assert [percentile(board, handle) for handle in "abcd"] == pytest.approx([100.0, 100 / 3, 100 / 3, 0.0])
+    assert percentile(board, "a", 5) == 100.0  # not active: among three others
+    assert percentile(board, "b", 5) == 50.0
+    apart = board.append_column("component", pa.array([0, 0, 0, 1]))
+    assert [percentile(apart, handle) for handle in "abd"] == [100.0, 0.0, 100.0]

@@ -149,7 +149,9 @@ def test_at__contests_without_times_belong_to_the_next_one(tmp_path: Path, sourc
 def test_ranks__are_those_of_plain_python() -> None:
     rating = np.array([9.0, 7.0, 7.0, 3.0])
     assert places(rating).tolist() == [1, 2, 2, 4]
-    assert percentiles(rating).tolist() == [75.0, 25.0, 25.0, 0.0]
+    assert percentiles(rating).tolist() == pytest.approx([100.0, 100 / 3, 100 / 3, 0.0], rel=1e-15)
+    assert percentiles(np.array([7.0, 7.0])).tolist() == [0.0, 0.0]
+    assert percentiles(np.array([7.0])).tolist() == [100.0]
     assert percentiles(np.empty(0)).tolist() == []
 
 

@@ -105,7 +105,7 @@ def test_player__facts_and_percentile(
         player = run.player(row["handle"])
         assert {name: player[name] for name in row} == row
         lower = sum(other["rating"] < row["rating"] for other in board)
-        assert player["percentile"] == pytest.approx(100 * lower / len(board))
+        assert player["percentile"] == pytest.approx(100 * lower / (len(board) - 1))
         of_player = [one["contest_id"] for one in rounds if one["handle"] == row["handle"]]
         assert (player["first_contest"]["contest_id"], player["last_contest"]["contest_id"]) == (
             of_player[0],

@@ -64,7 +64,7 @@ def test_intervals__are_the_counts_over_all_pairs_of_a_group(field, z, rule):
         assert list(zip(high[rows].tolist(), low[rows].tolist(), strict=True)) == expected
         assert tier[rows].tolist() == [tier_of[str(row)] for row in rows]
         assert place[rows].tolist() == [slow.place(players, player) for player in players]
-        assert percentile[rows].tolist() == [np.mean(mu[rows] < value) * 100.0 for value in mu[rows]]
+        assert percentile[rows].tolist() == [slow.percentile(players, player) for player in players]
         alone = intervals(mu[rows], sigma[rows], z, rule)
         assert np.array_equal(alone, (high[rows], low[rows]))
         assert np.array_equal(tiers(mu[rows], sigma[rows], z), tier[rows])
@@ -113,7 +113,7 @@ def test_ranked__places_by_rating_and_intervals_by_skill():
 def test_ranked__a_system_without_uncertainty_has_provisional_players_only():
     board = ranked(board_of([("a", 1500.0, 0.0, 9), ("b", 1600.0, 0.0, 2)]), PlaceOptions(min_rounds=5), 0.0)
     assert rows_of(board) == {
-        "a": {"place": 1, "percentile": 0.0, "provisional": False},
+        "a": {"place": 1, "percentile": 100.0, "provisional": False},
         "b": {"place": None, "percentile": None, "provisional": True},
     }
 

@@ -162,7 +162,7 @@ def test_outputs__of_one_publish_agree_row_by_row(lake: Lake, tmp_path: Path, in
     assert 0 < len(ranked) < len(board)
     for row in board:
         better, lower = (sum(other > row["rating"] for other in ranked), sum(other < row["rating"] for other in ranked))
-        places = (None, None) if row["provisional"] else (better + 1, lower / len(ranked) * 100.0)
+        places = (None, None) if row["provisional"] else (better + 1, 100.0 * lower / (len(ranked) - 1))
         assert (row["place"], row["percentile"]) == places
     assert max(row["tier"] or 0 for row in board) > 2
 

@@ -103,7 +103,7 @@ def test_board_pages__have_percentiles_rounded_down(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, [contest("1", "ada", ["bob", "cid"], "dan", "eve", "fay")])
     rate_run(lake, system="elo")
     (page,) = board_pages(leaderboard(lake, "run"), 0)
-    assert page["percentile"] == [83.33, 50.0, 50.0, 33.33, 16.66, 0.0]
+    assert page["percentile"] == [100.0, 60.0, 60.0, 40.0, 20.0, 0.0]
 
 
 def test_search__finds_prefixes_best_first() -> None:
