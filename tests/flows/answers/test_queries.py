@@ -150,9 +150,10 @@ def test_contest__standings_have_the_rating_before(run: PublishedRun, rounds: li
         names = ("place", "handle", "rating_before", "rating", "change")
         assert [tuple(row[name] for name in names) for row in page.rows.to_pylist()] == of_contest[one.contest_id]
         assert (facts["contest_id"], page.total, page.next) == (one.contest_id, page.rows.num_rows, None)
-        part = run.contest(one.contest_id, 2, 3)[1]
-        assert part.rows.equals(page.rows.slice(2, 3))
-        assert part.next == (5 if page.total > 5 else None)
+        start = 2 if page.total > 2 else 0
+        part = run.contest(one.contest_id, start, 3)[1]
+        assert part.rows.equals(page.rows.slice(start, 3))
+        assert part.next == (start + 3 if page.total > start + 3 else None)
     with pytest.raises(KeyError):
         run.contest("none")
 
