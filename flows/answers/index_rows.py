@@ -15,8 +15,10 @@ from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 from ranklake.storage.names.search import fold
 from ranklake.storage.runs.components import Meetings
 
+from ..common.brand import Brand
 from ..publication.index_parts import SMOOTHED_ROWS, UNRATED, IndexPart, integers, read_mapped
 from ..publication.root import IndexFile, IndexManifest, index_path
+from ..results.attributes import COUNTRY, NAME, values_by_handle
 from ..results.components import Components
 from ..results.meetings import join
 from ..results.places import PlaceOptions, percentiles
@@ -152,6 +154,21 @@ class IndexRows:
     def attributes_table(self) -> pa.Table:
         """The attributes of players; see ``OF_ATTRIBUTES["attributes"]``."""
         return self._table(self.manifest.attributes, OF_ATTRIBUTES["attributes"])
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """The display name by handle, of the players who have one."""
+        return values_by_handle(self.attributes_table, NAME)
+
+    @cached_property
+    def countries(self) -> dict[str, str]:
+        """The country by handle, of the players who have one."""
+        return values_by_handle(self.attributes_table, COUNTRY)
+
+    @cached_property
+    def brand(self) -> Brand:
+        """How the run presents itself."""
+        return Brand.from_json(self.manifest.brand)
 
     @cached_property
     def groups_table(self) -> pa.Table:

@@ -55,6 +55,8 @@ class PublishedRun(IndexRows):
         manifest = self.manifest
         return {
             "run": self.name,
+            "title": self.brand.title or self.name,
+            "brand": self.brand.facts(),
             "version": manifest.etag,
             "published_seconds": int(manifest.time_seconds),
             "dataset": manifest.dataset,
@@ -106,6 +108,16 @@ class PublishedRun(IndexRows):
     def attributes(self) -> tuple[str, ...]:
         """The names of the attributes of players, sorted."""
         return self._leaderboard.attributes
+
+    def with_names(self, rows: pa.Table) -> pa.Table:
+        """Rows with the column ``name`` after ``handle``, null without one, if the players of the run have names.
+
+        Rows of something else keep a column ``name`` of their own.
+        """
+        if not self.names or "name" in rows.column_names or "handle" not in rows.column_names:
+            return rows
+        names = pa.array(map(self.names.get, rows.column("handle").to_pylist()), pa.string())
+        return rows.add_column(rows.column_names.index("handle") + 1, "name", names)
 
     def values(self, attribute: str, players: pa.ChunkedArray) -> list[str | None]:
         """The values of an attribute of players, given their indices."""
@@ -235,7 +247,8 @@ class PublishedRun(IndexRows):
         rounds = self.rounds_of(found["player"])[[0, -1]]
         first, last = map(self._contest_of, rounds.tolist())
         attributes = self._leaderboard.attributes_of(row)
-        return {**found, "attributes": attributes, "first_contest": first, "last_contest": last}
+        named = {"name": self.names.get(found["handle"])} if self.names else {}
+        return {**found, **named, "attributes": attributes, "first_contest": first, "last_contest": last}
 
     def _contest_of(self, index: int) -> dict[str, Any]:
         (contest,) = self._contest_names.slice(index, 1).to_pylist()  # half the time of take

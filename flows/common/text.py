@@ -191,3 +191,8 @@ def _python_escape(c: str) -> str:
 def _json_escape(c: str) -> str:
     units = c.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+def capital(text: str) -> str:
+    """The text with a first letter in upper case; the others stay, unlike ``str.capitalize``."""
+    return text[:1].upper() + text[1:]

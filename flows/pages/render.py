@@ -7,17 +7,19 @@ the policy :data:`POLICY` holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from ..common.brand import UNBRANDED, Brand
 from ..common.extras import need
-from ..common.text import percent, visible
+from ..common.text import capital, percent, visible
 from ..results.places import rounded_down
 from ..results.rating_format import RatingFormat
-from .brand import UNBRANDED, Brand
 from .colours import title_class
+from .flags import flag
 from .graph import history_graph
 from .histogram import histogram_graph
 from .links import Links, chance, day, short
@@ -40,6 +42,7 @@ class RunFacts:
     ``places``: a line about the intervals of places and the provisional players; empty without both.
     ``n_provisional``: number of provisional players, who have no place.
     ``brand``: how the run presents itself.
+    ``names``, ``countries``: display name and country by handle, of the players who have one.
     """
 
     name: str
@@ -54,11 +57,17 @@ class RunFacts:
     places: str = ""
     n_provisional: int = 0
     brand: Brand = UNBRANDED
+    names: Mapping[str, str] = field(default_factory=dict)
+    countries: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
         """The title of the pages."""
         return self.brand.title or self.name
+
+    def name_of(self, handle: str) -> str:
+        """The name that readers see of a player, or of any text in the place of a handle; shortened."""
+        return short(self.names.get(handle, handle))
 
     @property
     def n_ranked(self) -> int:
@@ -87,7 +96,7 @@ class Templates:
             loader=jinja2.FunctionLoader(_template),
         )
         self._environment.filters |= {"day": day, "count": _count, "short": short, "share": _share, "chance": chance}
-        self._environment.filters["percent"] = percent
+        self._environment.filters |= {"percent": percent, "capital": capital, "flag": flag}
         self._environment.filters |= {"percentage": _percentage, "place": place_text}
         self._environment.filters["verbatim"] = self._markup.escape
         self._environment.globals |= {"POLICY": POLICY}
@@ -105,9 +114,10 @@ class Templates:
             change=form.change,
             tier=lambda rating: title_class(step(rating)),
             title_of=lambda rating: names[step(rating)],
-            board_rows=lambda board: markup(board_rows(board, form, links)),
-            standing_rows=lambda rows: markup(standing_rows(rows, form, links)),
-            preview_rows=lambda rows: markup(preview_rows(rows, form, links)),
+            board_rows=lambda board: markup(board_rows(board, form, links, run.names)),
+            standing_rows=lambda rows: markup(standing_rows(rows, form, links, run.names)),
+            preview_rows=lambda rows: markup(preview_rows(rows, form, links, run.names)),
+            name_of=run.name_of,
             draw_history=lambda players: history_graph(players, form),
             draw_histogram=lambda bins, mark=None: histogram_graph(bins, form, mark),
             **context,

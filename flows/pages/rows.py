@@ -16,24 +16,27 @@ from typing import Any
 
 from ..common.text import percent
 from ..results.rating_format import RatingFormat
+from .flags import flag
 from .links import Links, chance, day, short
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]{1,80}").fullmatch  # needs no escape, in HTML and in addresses
 
 Columns = Mapping[str, Sequence[Any]]
+Names = Mapping[str, str]  # display names by handle
+_NO_NAMES: Names = {}
 
 
-def board_rows(board: Columns, form: RatingFormat, links: Links) -> str:
+def board_rows(board: Columns, form: RatingFormat, links: Links, names: Names = _NO_NAMES) -> str:
     """The leaderboard, a body for each title: place, player, rating, sigma, rounds, highest rating, last contest.
 
     ``board``: ``place, handle, rating, sigma, n_rounds, max_rating, last_time_seconds``, one list each, and perhaps
     ``country``, shown beside the name; ``place_high, place_low``, the interval of the place; and ``missing``, what a
     provisional player lacks.
     """
-    shown, tier, player, country = _number(form), _tiers(form), _players(links), _countries()
-    names = ("handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
+    shown, tier, player, country = _number(form), _tiers(form), _players(links, names), _countries()
+    needed = ("handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
     further = (board.get(name) or repeat(None) for name in ("country", "place_high", "place_low", "missing"))
-    rows = zip(board["place"], *(board[name] for name in names), *further, strict=False)
+    rows = zip(board["place"], *(board[name] for name in needed), *further, strict=False)
     bodies = []
     for title, group in groupby(rows, key=lambda row: tier(row[2])):
         lines = (
@@ -45,38 +48,38 @@ def board_rows(board: Columns, form: RatingFormat, links: Links) -> str:
     return "\n".join(bodies)
 
 
-def standing_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
+def standing_rows(rows: Columns, form: RatingFormat, links: Links, names: Names = _NO_NAMES) -> str:
     """Rows of standings: place, player, performance, rating before and after, change.
 
     ``rows``: ``place, handle, perf, rating, change``, one list each; the change of a newcomer is None. With ``team``,
     whose members are adjacent. With ``rated``, which is false for unrated participants.
     """
-    shown, tier, player = _number(form), _tiers(form), _players(links)
-    names = ("handle", "perf", "rating", "change")
+    shown, tier, player = _number(form), _tiers(form), _players(links, names)
+    needed = ("handle", "perf", "rating", "change")
     cells = (
         (
             tier(rating),
-            f"<td>{player(handle) if rated or before is not None else escape(short(handle))}"
+            f"<td>{player(handle) if rated or before is not None else escape(short(names.get(handle, handle)))}"
             f"<td>{shown(perf)}<td>{shown(before)}<td>{shown(rating)}"
             f"<td>{_change(before, rating, form) if rated else 'unrated'}",
         )
         for handle, perf, rating, before, rated in (
             (*row[:3], None if row[3] is None else row[2] - row[3], row[4])
-            for row in zip(*(rows[name] for name in names), rows.get("rated") or repeat(True), strict=False)
+            for row in zip(*(rows[name] for name in needed), rows.get("rated") or repeat(True), strict=False)
         )
     )
     return _bodies(rows, cells, 6)
 
 
-def preview_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
+def preview_rows(rows: Columns, form: RatingFormat, links: Links, names: Names = _NO_NAMES) -> str:
     """Rows of a preview: place, player, performance, rating before and after, change, expected place, next title.
 
     ``rows``: lists of the columns of a preview, perhaps with ``team``; None for no value. Entrants without a place have
     no change. With ``win, draw, loss`` in a game between two.
     """
     game = zip(*(rows[name] for name in ("win", "draw", "loss")), strict=True) if "win" in rows else repeat(())
-    shown, tier, player = _number(form), _tiers(form), _players(links)
-    names = ("handle", "perf", "rating_before", "rating", "change", "expected_place", "next_title",
+    shown, tier, player = _number(form), _tiers(form), _players(links, names)
+    needed = ("handle", "perf", "rating_before", "rating", "change", "expected_place", "next_title",
              "next_title_place", "next_title_chance")  # fmt: skip
     cells = (
         (
@@ -88,7 +91,7 @@ def preview_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
             f"{''.join(f'<td>{escape(percent(one))}' for one in three)}",
         )
         for (handle, perf, before, rating, change, expected, title, needed, likely), three in zip(
-            zip(*(rows[name] for name in names), strict=True), game, strict=False
+            zip(*(rows[name] for name in needed), strict=True), game, strict=False
         )
     )
     return _bodies(rows, cells, 13 if "win" in rows else 10)
@@ -148,18 +151,25 @@ def _tiers(form: RatingFormat) -> Any:
 
 
 def _countries() -> Any:
-    """A country beside a name; empty for None."""
-    return cache(lambda value: "" if value is None else f" <small>{escape(short(value))}</small>")
+    """A country beside a name, with its flag; empty for None."""
+    return cache(
+        lambda value: "" if value is None else f" <small class=country>{flag_of(value)}{escape(short(value))}</small>"
+    )
 
 
-def _players(links: Links) -> Any:
-    """The link to a player."""
+def flag_of(country: str) -> str:
+    """The flag of a country as HTML, before its name or code; empty without one."""
+    return f"<span aria-hidden=true>{shown}</span> " if (shown := flag(country)) else ""
+
+
+def _players(links: Links, names: Names) -> Any:
+    """The link to a player, with the display name."""
     before = escape(links.player(""))
 
     def link(handle: str) -> str:
-        if _PLAIN(handle):
+        if _PLAIN(handle) and handle not in names:
             return f'<a href="{before}{handle}">{handle}</a>'
-        return f'<a href="{escape(links.player(handle))}">{escape(short(handle))}</a>'
+        return f'<a href="{escape(links.player(handle))}">{escape(short(names.get(handle, handle)))}</a>'
 
     return link
 

@@ -18,6 +18,7 @@ from ranklake.storage.lake.schemas import PLACES, PUBLISHED, ROUNDS
 
 from ..chances.record import RunChances, learnt_chances
 from ..chances.to_come import to_published
+from ..common.brand import UNBRANDED, Brand
 from ..common.progress import ProgressCallback, in_parts, not_shown
 from ..results.attributes import player_attributes
 from ..results.components import Components
@@ -42,6 +43,7 @@ class Content:
 
     ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
     ``places``: options of places besides those of the run, by name.
+    ``brand``: choices besides those of the run, see :func:`ranklake.flows.common.brand.read_brand`.
     ``on_progress``: called with the participations that are read, of all of the run for each part of ``shown``.
     ``shown``: what all rounds are read for, in this order.
     ``run``, ``system``, ``dataset``: names of the run, of its system and of its data set.
@@ -59,6 +61,7 @@ class Content:
         on_progress: ProgressCallback = not_shown,
         shown: Sequence[str] = ("ratings", "leaderboard", "index"),
         places: Mapping[str, Any] | None = None,
+        brand: Mapping[str, Any] | None = None,
     ) -> None:
         self._rated = rounds = RatedRounds(lake, run_name)
         self._run, self._dataset, self._chain = rounds.run, rounds.dataset, rounds.chain
@@ -67,6 +70,7 @@ class Content:
         self.format, self._contests = rounds.format(self.display, titles), rounds.contests_table
         self._chosen_places = dict(places or {})
         self.places = PlaceOptions.of_run(self._run).changed(**self._chosen_places)
+        self.brand = Brand.of_run(self._run).changed(brand or {})
         self.uncertainty = self.display.system.uncertainty
         self._on_progress, self._shown = on_progress, shown
         self._board: pa.Table | None = None
@@ -244,6 +248,7 @@ class Content:
             "games": self._dataset.kind == GAMES_KIND,
             "places": self.places.to_json(),
             "uncertainty": self.uncertainty,
+            **({} if self.brand == UNBRANDED else {"brand": self.brand.to_json()}),
             **({} if self.learnt is None else {"chances": to_published(self.learnt)}),
         }
 

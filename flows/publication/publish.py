@@ -91,6 +91,7 @@ def publish(
     index: bool = True,
     on_progress: ProgressCallback = not_shown,
     places: Mapping[str, Any] | None = None,
+    brand: Mapping[str, Any] | None = None,
 ) -> PublishReport:
     """Publish the current state of a run.
 
@@ -101,7 +102,7 @@ def publish(
     root is replaced, and then a new version, also with the same rows.
     ``index``: also write the index for commands and the server; see ``ranklake.flows.publication.root``. False deletes
     an existing one.
-    ``on_progress``, ``places``: as for :class:`ranklake.flows.publication.content.Content`.
+    ``on_progress``, ``places``, ``brand``: as for :class:`ranklake.flows.publication.content.Content`.
     Raises LakeError: the run does not exist or has no ratings, another writer holds its lease, or a published table is
     damaged.
     Raises MissingExtraError: the package deltalake is not installed.
@@ -112,7 +113,7 @@ def publish(
     with hold_lease(
         lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal, frees_space=maintain
     ) as lease:
-        content = VersionedContent(lake, run_name, deviations, titles, on_progress, places=places)
+        content = VersionedContent(lake, run_name, deviations, titles, on_progress, places=places, brand=brand)
         return _publish(content, _Target(lake, run_name, lease, rebuild), lease, maintain, index)
 
 

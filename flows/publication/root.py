@@ -88,6 +88,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     ``indexed``: whether the root is an :class:`IndexManifest`.
     ``places``: who has a place and how wide its interval is, as ``PlaceOptions.to_json``.
     ``uncertainty``: that of the system; None in the roots of earlier releases.
+    ``brand``: how the run presents itself, as ``Brand.to_json``.
     ``previous``: names of the files of the root before that are not in this one.
     """
 
@@ -115,6 +116,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     indexed: bool = True
     places: dict[str, Any] = {}
     uncertainty: float | None = None
+    brand: dict[str, Any] = {}
 
     @property
     def files(self) -> tuple[IndexFile, ...]:

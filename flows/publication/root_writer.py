@@ -83,7 +83,7 @@ class RootWriter:
         )  # fmt: skip
         names = [file.name for file in root.files]
         seen = [*names, *(facts[key] for key in ("system", "params", "deviations", "titles", "n_rounds", "places"))]
-        seen += [facts["chances"]] if "chances" in facts else []
+        seen += [facts[key] for key in ("chances", "brand") if key in facts]
         root = msgspec.structs.replace(root, content=digest_of(msgspec.json.encode(seen, order="sorted")))
         if before is not None:
             previous = tuple(file.name for file in before.files if file.name not in names)

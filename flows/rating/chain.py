@@ -15,7 +15,14 @@ from .player_state import PlayerState, add_state, player_state
 
 NUMERICS = 2  # increased by a release that changes the bits of any rating; every run is then rated again
 
-BESIDE = ("exclude", "titles", "display", "accept_rounding", "chances")  # keys of run.json that no digest covers
+BESIDE = (
+    "exclude",
+    "titles",
+    "display",
+    "accept_rounding",
+    "chances",
+    "brand",
+)  # keys of run.json that no digest covers
 _DIGEST_BYTES = 16
 
 

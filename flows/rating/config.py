@@ -57,6 +57,7 @@ class RunConfig:
     of the display rating, those of a preset; None keeps them. No rating depends on them.
     ``level``: "steady" or "free", of the display rating; None keeps the choice in ``run.json``.
     ``places``: values for :class:`ranklake.flows.results.places.PlaceOptions` in ``run.json``; others are kept.
+    ``brand``: choices for :class:`ranklake.flows.common.brand.Brand` in ``run.json``; others are kept.
     ``accept_rounding``: whether stored ratings may differ by rounding from those computed again, because another kind
     of machine rated them. None keeps the rule in ``run.json``; for a new run, and by False, they must be the same to
     the bit.
@@ -76,6 +77,7 @@ class RunConfig:
     display: Mapping[str, float] | None = None
     level: str | None = None
     places: Mapping[str, Any] | None = None
+    brand: Mapping[str, Any] | None = None
     accept_rounding: bool | None = None
     replace: bool = False
     chances: ChanceSettings | None = None

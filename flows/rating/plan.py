@@ -14,6 +14,8 @@ import numpy.typing as npt
 from ranklake.storage import Chain, DamagedError, Dataset, MissingError, Run
 
 from ..chances.settings import BESIDE_KEY
+from ..common.brand import RECORDED as BRAND
+from ..common.brand import Brand
 from ..common.skipping import Skipping, differ
 from ..results.level_shifts import STEADY
 from ..results.places import RECORDED, PlaceOptions
@@ -202,12 +204,16 @@ def _beside(config: RunConfig, recorded: Mapping[str, Any], exclude: Collection[
     if display is None and all(recorded.get(key) == same[key] for key in ("system", "params")):
         display = before  # of a preset, whose hyperparameters these are
     level = {"level": STEADY} if (config.level or recorded_level) == STEADY else {}
+    brand = Brand.from_json(recorded.get(BRAND, {}))
+    if config.brand is not None:
+        brand = brand.changed(config.brand)
     accepts = recorded.get("accept_rounding") if config.accept_rounding is None else config.accept_rounding
     found = {
         "exclude": sorted(exclude) or None,
         "titles": titles,
         "display": {**(display or {}), **level, **({RECORDED: places} if places else {})} or None,
         "accept_rounding": True if accepts else None,
+        BRAND: brand.to_json() or None,
         BESIDE_KEY: None if config.chances is None else config.chances.to_json().get(BESIDE_KEY),
     }
     return {key: value for key, value in found.items() if value is not None}

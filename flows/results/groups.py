@@ -19,7 +19,7 @@ from ranklake.storage import Dataset, LakeError
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES
 
 from ..common.text import quoted
-from .attributes import attribute_names, player_attributes, values_of
+from .attributes import attribute_names, grouping, player_attributes, values_of
 from .places import places
 
 SCALE = 400.0  # rating points between odds of ten to one
@@ -143,9 +143,9 @@ def group_table(board: pa.Table, values: pa.DictionaryArray) -> pa.Table:
 
 
 def groups_of(board: pa.Table, attributes: pa.Table) -> pa.Table:
-    """The groups of all attributes; columns as in ``OF_ATTRIBUTES["groups"]``, in order of attribute and place."""
+    """The groups of all attributes but the name, by attribute and place; columns as in ``OF_ATTRIBUTES["groups"]``."""
     schema, tables = OF_ATTRIBUTES["groups"], []
-    for name in attribute_names(attributes):
+    for name in grouping(attribute_names(attributes)):
         table = group_table(board, values_of(attributes, name, board.column("player")))
         columns = {"attribute": pa.repeat(name, len(table)), "value": table.column("group")}
         columns |= {name: table.column(name) for name in schema.names if name not in columns}

@@ -97,7 +97,7 @@ def _leaderboard(run: PublishedRun, values: Values) -> ManyRows:
     group = None if values["group"] is None else group_of(run, values["group"])
     names = ("start", "limit", "order", "active_since", "title", "at", "active", "provisional")
     shown = {name: values[name] for name in names}
-    return _page(run.leaderboard(**shown, group=group, places=_places(run, values)), values)
+    return _page(run, run.leaderboard(**shown, group=group, places=_places(run, values)), values)
 
 
 def _places(run: PublishedRun, values: Values) -> PlaceOptions | None:
@@ -126,7 +126,7 @@ def _groups(run: PublishedRun, values: Values) -> ManyRows:
     attribute = values["attribute"]
     if attribute is not None and attribute not in run.attributes:
         raise Problem.of_parameter("attribute", attribute, f"must be an attribute{_attributes(run)}")
-    return _page(run.groups(values["start"], values["limit"], attribute), values)
+    return _page(run, run.groups(values["start"], values["limit"], attribute), values)
 
 
 def _attributes(run: PublishedRun) -> str:
@@ -201,7 +201,7 @@ def _count(run: PublishedRun, values: Values) -> Any:
 
 def _contests(run: PublishedRun, values: Values) -> ManyRows:
     names = ("start", "limit", "q", "since", "until")
-    return _page(run.contests(**{name: values[name] for name in names}), values)
+    return _page(run, run.contests(**{name: values[name] for name in names}), values)
 
 
 def _contest(run: PublishedRun, values: Values) -> ManyRows:
@@ -209,7 +209,7 @@ def _contest(run: PublishedRun, values: Values) -> ManyRows:
         facts, page = run.contest(values["contest_id"], values["start"], values["limit"])
     except KeyError:
         raise no_contest(run, values["contest_id"]) from None
-    rows = _page(page, values)
+    rows = _page(run, page, values)
     return ManyRows(rows.table, {**facts, **rows.facts})
 
 
@@ -221,11 +221,11 @@ def no_contest(run: PublishedRun, contest_id: str) -> Problem:
 
 
 def _search(run: PublishedRun, values: Values) -> ManyRows:
-    return ManyRows(run.search(values["q"], values["limit"]), {"q": values["q"]})
+    return ManyRows(run.with_names(run.search(values["q"], values["limit"])), {"q": values["q"]})
 
 
-def _page(page: Page, values: Values) -> ManyRows:
-    return ManyRows(page.rows, {"total": page.total, "start": values["start"], "next": page.next})
+def _page(run: PublishedRun, page: Page, values: Values) -> ManyRows:
+    return ManyRows(run.with_names(page.rows), {"total": page.total, "start": values["start"], "next": page.next})
 
 
 def _current(run: PublishedRun, handle: str) -> str:

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..common.brand import UNBRANDED
 from ..pages.places import place_columns
 from ..publication.content import Content
 from ..publication.states import digest_of_rows
-from ..results.attributes import COUNTRY, attribute_names, values_of
+from ..results.attributes import COUNTRY, NAME, attribute_names, values_by_handle, values_of
 
 _MEANING = 1  # increased by a release with other data for the same rounds; all are then written again
 _DIGEST_BYTES = 10  # of a file's name
@@ -74,13 +75,27 @@ class SiteContent(Content):
         return names
 
     def further(self, board: pa.Table) -> dict[str, list[Any]]:
-        """Further columns of a leaderboard: about places; ``country``, where players have one; ``component`` of two."""
+        """Further columns of a leaderboard: about places; ``country`` and ``name``, where players have one;
+        ``component`` of two.
+        """
         player, found = board.column("player"), place_columns(board, self.places)
         if self._countries is not None:
             found["country"] = self._countries.take(player.combine_chunks()).to_pylist()
+        if self.names:
+            found["name"] = [self.names.get(handle) for handle in board.column("handle").to_pylist()]
         if len(self.components.sizes) > 1:
             found["component"] = self.components.of[player.to_numpy()].tolist()
         return found
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """The display name by handle, of the players who have one."""
+        return values_by_handle(self.attributes, NAME)
+
+    @cached_property
+    def countries(self) -> dict[str, str]:
+        """The country by handle, of the players who have one."""
+        return values_by_handle(self.attributes, COUNTRY)
 
     @cached_property
     def _countries(self) -> pa.DictionaryArray | None:
@@ -93,7 +108,10 @@ class SiteContent(Content):
         """Digest of all that the page of a round depends on."""
         about = [self.about[name][round_index] for name in _ABOUT[1:]]
         teams = self._marks(round_index, round_index + 1)
-        return digest(self._inputs, self._digests_of_rounds[round_index], about, self.checksums[players], *teams)
+        named = [[self.names.get(self.handles[player]) for player in players.tolist()]] if self.names else []
+        return digest(
+            self._inputs, self._digests_of_rounds[round_index], about, self.checksums[players], *teams, *named
+        )
 
     def level_key(self, start: int, stop: int, n_players: int) -> str:
         """Digest of all that histories of the rounds from ``start`` to ``stop`` depend on."""
@@ -114,7 +132,8 @@ class SiteContent(Content):
         """Digest of all that the site depends on."""
         further = [digest_of_rows(self.attributes)] if self.attributes.num_rows else []
         shown = [self._digests_of_rounds, digest_of_rows(self._contests), self.checksums, self.places.to_json()]
-        return digest(self._inputs, *shown, *further)
+        branded = [] if self.brand == UNBRANDED else [self.brand.to_json()]
+        return digest(self._inputs, *shown, *further, *branded)
 
     @cached_property
     def _digests_of_rounds(self) -> list[str]:

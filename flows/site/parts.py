@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..common.brand import UNBRANDED
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import slug
 from ..common.times import AGES, parse_span
@@ -22,7 +23,7 @@ from ..pages.views import contests as contests_page
 from ..pages.views import distribution as distribution_page
 from ..pages.views import groups as groups_page
 from ..pages.views import leaderboard as leaderboard_page
-from ..results.attributes import attribute_names, values_of
+from ..results.attributes import attribute_names, grouping, values_of
 from ..results.groups import groups_of, has_value
 from ..results.ranks import are_active, chosen
 from .content import Round, SiteContent, digest
@@ -66,9 +67,10 @@ class SiteParts:
         statics = {name: data for name, data in package_files("static").items() if name not in SERVER_FILES}
         self._statics = statics | {"titles.css": title_styles(content.format.titles).encode()}
         self._assets = f"static/{digest(*self._statics.values())}/"
-        self._attributes = tuple(attribute_names(content.attributes))
+        self._attributes = grouping(attribute_names(content.attributes))
         has_groups = [b"groups"] if self._attributes else []  # every page has a link to them
-        self.look = digest(*self._statics.values(), *package_files("templates").values(), *has_groups)
+        branded = [] if content.brand == UNBRANDED else [content.brand.to_json()]
+        self.look = digest(*self._statics.values(), *package_files("templates").values(), *has_groups, *branded)
 
     def statics(self) -> None:
         """Style sheets and scripts."""
@@ -132,7 +134,8 @@ class SiteParts:
     def _facts(self) -> RunFacts:
         """The run without counts and lines, for pages that do not change with new rounds."""
         content = self._content
-        return RunFacts(content.run, content.system, content.dataset, 0, 0, 0, content.format, self._attributes)
+        about = content.run, content.system, content.dataset, 0, 0, 0, content.format, self._attributes
+        return RunFacts(*about, brand=content.brand, names=content.names, countries=content.countries)
 
     def histories(self, n_players: list[int]) -> list[dict[str, Any]]:
         """The files of histories: a folder a level, with the number of its files."""

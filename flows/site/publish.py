@@ -59,12 +59,13 @@ def publish_site(
     rebuild: bool = False,
     on_progress: ProgressCallback = not_shown,
     places: Mapping[str, Any] | None = None,
+    brand: Mapping[str, Any] | None = None,
 ) -> SiteReport:
     """Write the current state of a run as a site of static files.
 
     ``folder``: folder or address of an object store. An existing site of the run gets a new version.
     ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
-    ``places``: as for :class:`ranklake.flows.publication.content.Content`.
+    ``places``, ``brand``: as for :class:`ranklake.flows.publication.content.Content`.
     ``steal``: take the lease over from a writer that is certainly dead.
     ``rebuild``: write every file again, and replace the site of another run.
     ``on_progress``: called with the rows that are written, of all: participations and players, each for two kinds of
@@ -82,7 +83,7 @@ def publish_site(
     if dataset in Dataset.names(lake):
         refuse_games(Dataset.open(lake, dataset), run_name, tables)
     with hold_lease(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal):
-        content = SiteContent(lake, run_name, deviations, titles, places=places)
+        content = SiteContent(lake, run_name, deviations, titles, places=places, brand=brand)
         if content.n_rounds > MAX_ROUNDS:
             rule = f"a site has at most {MAX_ROUNDS:,} rounds, run {run_name} has {content.n_rounds:,}"
             raise LakeError(f"{rule}; `ranklake publish` writes tables of any size")

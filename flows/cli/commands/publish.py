@@ -13,6 +13,7 @@ import click
 from ...common.progress import not_shown
 from ...common.text import count
 from ..terminal.apart import REMEDY, say_apart, strict_option
+from ..terminal.brand_options import brand_options
 from ..terminal.options import (
     RUN,
     ChosenRun,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 )
 @titles_option
 @places_options
+@brand_options
 @strict_option
 @steal_option
 @lake_option
@@ -73,6 +75,7 @@ def publish(
     site: str | None,
     target: dict[str, Any] | None,
     places: dict[str, Any],
+    brand: dict[str, Any] | None,
     lake: LakeAddress,
     **how: Any,
 ) -> None:
@@ -89,6 +92,8 @@ def publish(
         raise click.UsageError(f"{option} is for tables in the lake and not for {other}, which has no old files")
     if site is not None and target is not None:
         raise click.UsageError("--site and --to are two publishes: use a command for each")
+    if target is not None and brand:
+        raise click.UsageError("--brand, --title, --description and --logo are for pages, and a database has none")
     opened, how["places"] = lake.open(), places
     if places:
         from ...answers.rated_run import RatedRun
@@ -100,7 +105,7 @@ def publish(
         if site is not None:
             from ...site.publish import publish_site
 
-            report = publish_site(opened, run, site, **how)
+            report = publish_site(opened, run, site, brand=brand, **how)
         elif target is not None:
             from ...publication.database import publish_to_database
 
@@ -108,7 +113,7 @@ def publish(
         else:
             from ...publication.publish import publish as publish_run
 
-            report = publish_run(opened, run, maintain=maintain, index=not no_index, **how)
+            report = publish_run(opened, run, maintain=maintain, index=not no_index, brand=brand, **how)
     print_freshness(opened, run)
     print_line(f"run {run}: {report.line()}")
     say_apart(RatedRun(opened, run).components_line(remedy=REMEDY), run)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..terminal.apart import REMEDY, say_apart, strict_option
+from ..terminal.brand_options import brand_options
 from ..terminal.chance_options import chance_options
 from ..terminal.options import (
     SWITCH_SECONDS,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 @stored_titles_option
 @level_option
 @stored_places_option
+@brand_options
 @strict_option
 @steal_option
 @lake_option

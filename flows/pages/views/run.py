@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...answers.run import PublishedRun
+from ...results.attributes import grouping
 from ...results.rating_format import RatingFormat
 from ..places import places_line
 from ..render import RunFacts
@@ -15,4 +16,15 @@ def facts(run: PublishedRun) -> RunFacts:
     counts = known["n_players"], known["n_rounds"], known["last_time_seconds"] or 0
     places = places_line(run.places, run.uncertainty)
     names = run.name, known["system"], known["dataset"]
-    return RunFacts(*names, *counts, form, run.attributes, known["note"], places, known["n_provisional"])
+    return RunFacts(
+        *names,
+        *counts,
+        form,
+        grouping(run.attributes),
+        components=known["note"],
+        places=places,
+        n_provisional=known["n_provisional"],
+        brand=run.brand,
+        names=run.names,
+        countries=run.countries,
+    )

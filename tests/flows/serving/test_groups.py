@@ -131,7 +131,9 @@ def test_data__are_the_tables_of_attributes(client: TestClient, lake: Lake) -> N
 
 
 def rows(text: str) -> list[tuple[str, str]]:
-    found = re.findall(r"<td><a href=\"[^\"]*\">([^<]*)</a>(?: <small>([^<]*)</small>)?<td>", text)
+    found = re.findall(
+        r"<td><a href=\"[^\"]*\">([^<]*)</a>(?: <small[^>]*>(?:<span.*?</span> )?([^<]*)</small>)?<td>", text
+    )
     return [(unescape(handle), unescape(country)) for handle, country in found]
 
 

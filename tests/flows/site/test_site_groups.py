@@ -41,7 +41,10 @@ def record(lake: Lake, folder: Path, countries: dict[str, str]) -> None:
 
 def players(page: Path) -> list[tuple[str, str]]:
     """Handle and country of each row of a leaderboard, as shown."""
-    rows = re.findall(r"<td><a href=\"[^\"]*\">([^<]*)</a>(?: <small>([^<]*)</small>)?<td>", page.read_text("utf-8"))
+    rows = re.findall(
+        r"<td><a href=\"[^\"]*\">([^<]*)</a>(?: <small[^>]*>(?:<span.*?</span> )?([^<]*)</small>)?<td>",
+        page.read_text("utf-8"),
+    )
     return [(unescape(handle), unescape(country)) for handle, country in rows]
 
 
