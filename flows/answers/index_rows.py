@@ -251,6 +251,29 @@ class IndexRows:
             ratings = np.where(np.isnan(ratings), part.last_ratings(players), ratings)
         return pa.array(ratings, mask=np.isnan(ratings))
 
+    def recent_ratings(self, player: int, n: int, stop: int | None = None) -> list[float]:
+        """The display ratings of a player after the last ``n`` rounds, in order; of those before ``stop``."""
+        stop, found = self.manifest.n_rounds if stop is None else stop, np.zeros(0)
+        for part, file in zip(reversed(self.parts), reversed(self.manifest.parts), strict=True):
+            if len(found) < n and file.start < stop:
+                found = np.concatenate([part.recent(player, n - len(found), stop), found])
+        ratings: list[float] = found.tolist()
+        return ratings
+
+    def last_changes(self, stop: int | None = None) -> npt.NDArray[np.float64]:
+        """The change of each player's display rating by the last round, of those before ``stop``; by the index of the
+        player, NaN without two rounds.
+        """
+        stop = self.manifest.n_rounds if stop is None else stop
+        rating, before = np.full((2, len(self.row_of_player)), np.nan)
+        for part, file in zip(self.parts, self.manifest.parts, strict=True):
+            if file.start < stop:
+                players, last, other = part.last_two(stop)
+                before[players] = np.where(np.isnan(other), rating[players], other)
+                rating[players] = last
+        changes: npt.NDArray[np.float64] = rating - before
+        return changes
+
     def handles_of(self, players: npt.NDArray[np.int32]) -> pa.Array:
         return self.leaderboard_table.column("handle").combine_chunks().take(pa.array(self.row_of_player[players]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,7 +16,9 @@ from ranklake.storage import Lake
 from ..common.text import count
 from ..common.times import count_until, spelled
 from ..results.attributes import attribute_names, values_of
+from ..results.components import groups_in
 from ..results.groups import has_value
+from ..results.places import places
 from ..results.ranks import active_since as were_active
 from ..results.rated_rounds import RatedRounds
 from ..results.smoothed import RunSmoothing
@@ -28,7 +31,8 @@ if TYPE_CHECKING:
 MOST_KEPT = 256 << 20  # bytes of what is computed for requests: leaderboards of earlier times, rows of filters
 _OVERHEAD = 4096  # bytes of a key and of the objects
 DEVIATIONS = 2.0  # of all time, by default: a level that the skill reached with a probability of 98 %
-ORDERS = ("rating", "mu", "max_rating")
+ORDERS = ("rating", "mu", "max_rating", "n_rounds", "last_time_seconds", "change")
+"""Orders of a leaderboard, each descending; ``change`` is that of the rating by the last round of each player."""
 
 Group = tuple[str, str]  # an attribute and its value
 
@@ -170,14 +174,42 @@ def kept_boards() -> Kept[Any]:
     return Kept(MOST_KEPT, lambda value: int(value.nbytes) + _OVERHEAD)
 
 
+def places_among(board: pa.Table, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The places by rating of some rows of a leaderboard among each other, within components as in the whole one.
+
+    Returns int64[n]: from 1, in the order of ``rows``; 0 for provisional players.
+    """
+    ranked = rows[~board.column("provisional").to_numpy()[rows]]
+    group, numbers = groups_in(board), np.zeros(board.num_rows, np.int64)
+    numbers[ranked] = places(board.column("rating").to_numpy()[ranked], None if group is None else group[ranked])
+    return numbers[rows]
+
+
+@dataclass(frozen=True, slots=True)
+class BoardPage(Page):
+    """Some rows of a leaderboard, and the place of each by rating among all rows that its filters choose.
+
+    ``places``: None for provisional players.
+    """
+
+    places: list[int | None]
+
+
 class Leaderboard:
     """The leaderboard of one state of a run, with the attributes of the players; see ``PUBLISHED``, ``OF_ATTRIBUTES``.
 
     ``kept``: where the rows of a page's filters are kept; by default of this leaderboard alone.
+    ``changes``: gives the change of the rating by the last round, by the index of the player, NaN without one.
     """
 
-    def __init__(self, table: pa.Table, attributes: pa.Table, kept: Kept[Any] | None = None) -> None:
-        self.table, self._kept, self._token = table, kept or kept_boards(), object()
+    def __init__(
+        self,
+        table: pa.Table,
+        attributes: pa.Table,
+        kept: Kept[Any] | None = None,
+        changes: Callable[[], npt.NDArray[np.float64]] | None = None,
+    ) -> None:
+        self.table, self._kept, self._token, self._changes = table, kept or kept_boards(), object(), changes
         self._values = {
             name: values_of(attributes, name, table.column("player")) for name in attribute_names(attributes)
         }
@@ -206,20 +238,24 @@ class Leaderboard:
         title: str | None = None,
         group: Group | None = None,
         provisional: str = "show",
-    ) -> Page:
+    ) -> BoardPage:
         """Rows of the leaderboard; columns as in ``PUBLISHED["leaderboard"]``.
 
-        ``order``: one of :data:`ORDERS`. ``place`` is always that by rating among all players.
+        ``order``: one of :data:`ORDERS`. ``place`` is always that by rating among all players, and ``places`` of the
+        page are those by rating among the chosen ones.
         ``active_since``: only players whose last contest ended then or later, UTC seconds.
         ``title``: only players with this title.
         ``group``: only players with this value of an attribute; the attribute must exist.
         ``provisional``: what happens to provisional players, one of ``PROVISIONAL`` of ``flows.results.ranks``.
         """
         key = (self._token, order, active_since, title, group, provisional)
-        if (rows := self._kept.get(key)) is None:
-            rows = self._choose(order, active_since, title, group, provisional)
-            self._kept.put(key, rows)
-        return Page.of(self.table, rows, start, limit)
+        if (found := self._kept.get(key)) is None:
+            found = self._choose(order, active_since, title, group, provisional)
+            self._kept.put(key, found)
+        rows, numbers = found
+        page = Page.of(self.table, rows, start, limit)
+        shown = [number or None for number in numbers[start : start + limit].tolist()]
+        return BoardPage(page.rows, page.total, page.next, shown)
 
     def values(self, attribute: str, rows: npt.NDArray[np.int32]) -> list[str | None]:
         """The values of an attribute in some rows."""
@@ -229,6 +265,7 @@ class Leaderboard:
     def _choose(
         self, order: str, active_since: int | None, title: str | None, group: Group | None, provisional: str
     ) -> npt.NDArray[np.int64]:
+        """The chosen rows in order, and their places among each other."""
         keep = np.ones(self.table.num_rows, bool)
         if provisional != "show":
             keep &= self.table.column("provisional").to_numpy() == (provisional == "only")
@@ -239,6 +276,18 @@ class Leaderboard:
         if group is not None:
             keep &= has_value(self._values[group[0]], group[1])
         rows = np.flatnonzero(keep)
+        numbers = places_among(self.table, rows)
         if order != "rating":
-            rows = rows[np.argsort(-self.table.column(order).to_numpy()[rows], kind="stable")]
-        return rows
+            sorted_rows = np.argsort(-self._values_of(order)[rows], kind="stable")
+            rows, numbers = rows[sorted_rows], numbers[sorted_rows]
+        return np.stack([rows, numbers])
+
+    def _values_of(self, order: str) -> npt.NDArray[Any]:
+        """The values of each row by which an order sorts."""
+        if order != "change":
+            values: npt.NDArray[Any] = self.table.column(order).to_numpy()
+            return values
+        if self._changes is None:
+            raise ValueError("order must not be change: this leaderboard knows no changes")
+        changes: npt.NDArray[np.float64] = self._changes()[self.table.column("player").to_numpy()]
+        return changes

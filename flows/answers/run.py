@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from ranklake.storage import Lake, MissingError
 from ranklake.storage.names.search import Search
 
+from ..common.times import count_until
 from ..publication.index_parts import integers
 from ..publication.root import IndexManifest, index_path, read_manifest
 from ..results.components import apart, with_large
@@ -29,7 +30,7 @@ from .distribution import distribution_of
 from .handles import Handles
 from .index_rows import IndexRows
 from .kept import Kept
-from .leaderboard import Group, Leaderboard, Page, kept_boards, leaderboard
+from .leaderboard import BoardPage, Group, Leaderboard, Page, kept_boards, leaderboard
 
 _HISTORY = (
     "round_index", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before", "rating", "team",
@@ -91,7 +92,7 @@ class PublishedRun(IndexRows):
         active: int | None = None,
         provisional: str = "show",
         places: PlaceOptions | None = None,
-    ) -> Page:
+    ) -> BoardPage:
         """Rows of the leaderboard, ``at`` a time as of :func:`.leaderboard.leaderboard`; see :meth:`.Leaderboard.page`.
 
         ``active``: only players whose last contest ended at most this many seconds before ``at``, or before the last
@@ -103,6 +104,10 @@ class PublishedRun(IndexRows):
             since = (last_end(board.table) if at is None else at) - active
             active_since = since if active_since is None else max(since, active_since)
         return board.page(start, limit, order, active_since, title, group, provisional)
+
+    def rounds_until(self, at: int | None) -> int | None:
+        """The number of rounds that made the leaderboard ``at`` a time; None for all."""
+        return None if at is None else count_until(self.ends, at)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -261,7 +266,7 @@ class PublishedRun(IndexRows):
     @cached_property
     def _leaderboard(self) -> Leaderboard:
         shown = with_large(self.leaderboard_table, self.places.min_rounds)
-        return Leaderboard(shown, self.attributes_table, self._kept)
+        return Leaderboard(shown, self.attributes_table, self._kept, self.last_changes)
 
     def _leaderboard_at(self, time_seconds: int | None, places: PlaceOptions | None = None) -> Leaderboard:
         if places in (None, self.places):
@@ -275,7 +280,8 @@ class PublishedRun(IndexRows):
                 table = with_large(leaderboard(self, time_seconds), self.places.min_rounds)
             else:
                 table = self.ranked(self._leaderboard_at(time_seconds).table, places)
-            board = Leaderboard(table, self.attributes_table, self._kept)
+            changes = partial(self.last_changes, self.rounds_until(time_seconds))
+            board = Leaderboard(table, self.attributes_table, self._kept, changes)
             self._kept.put(key, board)
         return board
 

@@ -114,7 +114,7 @@ class Templates:
             change=form.change,
             tier=lambda rating: title_class(step(rating)),
             title_of=lambda rating: names[step(rating)],
-            board_rows=lambda board: markup(board_rows(board, form, links, run.names)),
+            board_rows=lambda board, player="": markup(board_rows(board, form, links, player, run.names)),
             standing_rows=lambda rows: markup(standing_rows(rows, form, links, run.names)),
             preview_rows=lambda rows: markup(preview_rows(rows, form, links, run.names)),
             name_of=run.name_of,

@@ -18,6 +18,7 @@ from ..common.text import percent
 from ..results.rating_format import RatingFormat
 from .flags import flag
 from .links import Links, chance, day, short
+from .sparkline import sparkline
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]{1,80}").fullmatch  # needs no escape, in HTML and in addresses
 
@@ -26,26 +27,66 @@ Names = Mapping[str, str]  # display names by handle
 _NO_NAMES: Names = {}
 
 
-def board_rows(board: Columns, form: RatingFormat, links: Links, names: Names = _NO_NAMES) -> str:
-    """The leaderboard, a body for each title: place, player, rating, sigma, rounds, highest rating, last contest.
+def board_rows(board: Columns, form: RatingFormat, links: Links, player: str = "", names: Names = _NO_NAMES) -> str:
+    """The leaderboard, a body for each run of rows of one title.
+
+    The cells are the place, the player, the title in words if the run has titles, the rating, its last change and the
+    line of the last ratings if there is ``recent``, the belief if there is ``mu``, the rounds, the highest rating, the
+    last contest, and the place among all if there is ``of_all``.
 
     ``board``: ``place, handle, rating, sigma, n_rounds, max_rating, last_time_seconds``, one list each, and perhaps
-    ``country``, shown beside the name; ``place_high, place_low``, the interval of the place; and ``missing``, what a
-    provisional player lacks.
+    ``recent``, the last ratings of each player, oldest first; ``mu``; ``of_all``; ``country``, shown beside the name;
+    ``place_high, place_low``, the interval of the place among all; and ``missing``, what a provisional player lacks.
+    ``player``: the handle whose row is marked.
     """
-    shown, tier, player, country = _number(form), _tiers(form), _players(links, names), _countries()
-    needed = ("handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
-    further = (board.get(name) or repeat(None) for name in ("country", "place_high", "place_low", "missing"))
-    rows = zip(board["place"], *(board[name] for name in needed), *further, strict=False)
+    tier, words, ladder = _tiers(form), _words(form), bool(form.titles.ladder)
+    cells = zip(board["rating"], board["handle"], *_board_cells(board, form, links, names), strict=False)
     bodies = []
-    for title, group in groupby(rows, key=lambda row: tier(row[2])):
-        lines = (
-            f"<tr><td>{_interval(place, high, low)}<td>{player(handle)}{country(where)}"
-            f"<td>{shown(rating)}{_mark(missing)}<td>{shown(sigma)}<td>{n_rounds}<td>{shown(highest)}<td>{day(last)}"
-            for place, handle, rating, sigma, n_rounds, highest, last, where, high, low, missing in group
-        )
+    for title, group in groupby(cells, key=lambda row: tier(row[0])):
+        lines = []
+        for rating, handle, before, after in group:
+            mark = " id=here aria-current=true" if handle == player else ""
+            lines.append(f"<tr{mark}>{before}{f'<td class=word>{words(rating)}' if ladder else ''}{after}")
         bodies.append(f"<tbody{title}>{''.join(lines)}")
     return "\n".join(bodies)
+
+
+def _board_cells(board: Columns, form: RatingFormat, links: Links, names: Names) -> tuple[list[str], list[str]]:
+    """The cells of each row of a leaderboard before the title, and those after it."""
+    shown, link, country = _number(form), _players(links, names), _countries()
+    high, low, where, lacks = (
+        board.get(name) or repeat(None) for name in ("place_high", "place_low", "country", "missing")
+    )
+    spans = [
+        _interval(place, *span) for place, *span in zip(board.get("of_all") or board["place"], high, low, strict=False)
+    ]
+    first = [_or_dash(place) for place in board["place"]] if "of_all" in board else spans
+    before = [
+        f"<td>{place}<td>{link(handle)}{country(one)}"
+        for place, handle, one in zip(first, board["handle"], where, strict=False)
+    ]
+    columns = [
+        [f"<td class=rate>{shown(rating)}{_mark(lack)}" for rating, lack in zip(board["rating"], lacks, strict=False)]
+    ]
+    if "recent" in board:
+        columns.append([_trend(ratings, form) for ratings in board["recent"]])
+    if "mu" in board:
+        pairs = zip(board["mu"], board["sigma"], strict=True)
+        columns.append([f"<td class=wide>{shown(mu)} ± {shown(sigma)}" for mu, sigma in pairs])
+    further = ("n_rounds", "max_rating", "last_time_seconds")
+    columns.append([
+        f"<td class=wide>{n_rounds}<td class=wide>{shown(highest)}<td class=wide>{day(last)}"
+        for n_rounds, highest, last in zip(*(board[name] for name in further), strict=True)
+    ])  # fmt: skip
+    if "of_all" in board:
+        columns.append([f"<td class=wide>{span}" for span in spans])
+    return before, ["".join(parts) for parts in zip(*columns, strict=True)]
+
+
+def _trend(ratings: Sequence[float], form: RatingFormat) -> str:
+    """The cells of the last change and of the line of some ratings."""
+    change = _change(ratings[-2], ratings[-1], form) if len(ratings) > 1 else "–"
+    return f"<td>{change}<td class=trend>{sparkline(ratings)}"
 
 
 def standing_rows(rows: Columns, form: RatingFormat, links: Links, names: Names = _NO_NAMES) -> str:
@@ -148,6 +189,12 @@ def _tiers(form: RatingFormat) -> Any:
     step = form.titles.step
     classes = [*(f" class=t{i}" for i in range(len(form.titles.ladder))), ""]  # -1 is the last
     return lambda rating: "" if rating is None else classes[step(rating)]
+
+
+def _words(form: RatingFormat) -> Any:
+    """The title of a rating in words; empty for None."""
+    step, names = form.titles.step, [*(escape(short(title.name)) for title in form.titles.ladder), ""]
+    return lambda rating: "" if rating is None else names[step(rating)]
 
 
 def _countries() -> Any:

@@ -100,6 +100,26 @@ class IndexPart:
             return np.full(len(players), np.nan)
         return np.where((at >= 0) & (self._player[last] == players), self._rating[last], np.nan)
 
+    def recent(self, player: int, n: int, stop: int) -> npt.NDArray[np.float64]:
+        """The display ratings of a player after the last ``n`` of the rounds before ``stop``, in order."""
+        start, end = self._bounds(player)
+        rounds = self._round[start : start + int(np.searchsorted(self._round[start:end], np.int32(stop)))]
+        last = np.flatnonzero(np.diff(rounds, append=-1))[-n:]  # of the rows of each round: a period has several
+        return self._rating[start + last]
+
+    def last_two(self, stop: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """The players with rows before round ``stop``, ascending, and the display rating of each after the last of
+        these rounds and after the round before it; NaN if the part has no other.
+        """
+        rows = np.flatnonzero(self._round < stop)
+        player, rounds = self._player[rows], self._round[rows]
+        ends = np.flatnonzero((np.diff(player, append=-1) != 0) | (np.diff(rounds, append=-1) != 0))
+        player, rating = player[ends], self._rating[rows[ends]]
+        last = np.flatnonzero(np.diff(player, append=-1))
+        before = np.maximum(last - 1, 0)
+        others = (last > 0) & (player[before] == player[last])
+        return player[last], rating[last], np.where(others, rating[before], np.nan)
+
     def states(
         self, stop: int, ends: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int32], dict[str, npt.NDArray[np.generic]]]:

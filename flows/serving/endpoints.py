@@ -90,14 +90,20 @@ def _handles(most: int) -> Parameter:
 
 
 def _leaderboard(run: PublishedRun, values: Values) -> ManyRows:
-    titles = [title.name for title in run.titles.ladder]
-    if values["title"] is not None and values["title"] not in titles:
-        rule = f"must be one of {', '.join(titles)}" if titles else "is not possible: the run has no titles"
-        raise Problem.of_parameter("title", values["title"], rule)
+    if values["title"] is not None:
+        check_title(run, values["title"])
     group = None if values["group"] is None else group_of(run, values["group"])
     names = ("start", "limit", "order", "active_since", "title", "at", "active", "provisional")
     shown = {name: values[name] for name in names}
     return _page(run, run.leaderboard(**shown, group=group, places=_places(run, values)), values)
+
+
+def check_title(run: PublishedRun, name: str) -> None:
+    """Raises Problem: the run has no such title."""
+    titles = [title.name for title in run.titles.ladder]
+    if name not in titles:
+        rule = f"must be one of {', '.join(titles)}" if titles else "is not possible: the run has no titles"
+        raise Problem.of_parameter("title", name, rule)
 
 
 def _places(run: PublishedRun, values: Values) -> PlaceOptions | None:

@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ..answers.handles import NoPlayerError
+from ..answers.leaderboard import ORDERS
 from ..answers.run import PublishedRun
 from ..pages.colours import title_styles
 from ..pages.links import ServerLinks
@@ -25,7 +26,7 @@ from ..pages.views import groups as groups_page
 from ..pages.views import leaderboard as leaderboard_page
 from ..pages.views import players as players_page
 from ..pages.views import run as run_page
-from .endpoints import MOST_COMPARED, group_of, no_contest
+from .endpoints import MOST_COMPARED, check_title, group_of, no_contest
 from .messages.parameters import Parameter, parse_form
 from .messages.problems import Problem
 from .messages.responses import NOT_KEPT, TEXT, Body, respond, respond_if_changed, run_of
@@ -45,10 +46,15 @@ Context = Callable[[PublishedRun, ServerLinks, Mapping[str, Any]], dict[str, Any
 PARAMETERS = {  # of the query, by route; a page sees no others
     "/{run}": (
         Parameter("q", "text", "Part of a handle, to find its page."),
+        Parameter("to", "text", "Number of a row, or part of a handle, to find on the leaderboard.", None, 1, 1000),
         Parameter("page", "integer", "Number of the page of the leaderboard.", 0, 0, 9_999_999),
+        Parameter("player", "text", "A handle whose row is marked.", "", 0, 1000),
         Parameter("active", "text", "Only players with a contest in this time before the last one.", "",
-                  choices=tuple(leaderboard_page.ACTIVE)),
+                  choices=(*leaderboard_page.ACTIVE, leaderboard_page.ALL)),
         Parameter("group", "text", "Only players with a value of an attribute, as `country:PL`.", None, 1, 1000),
+        Parameter("title", "text", "Only players with this title.", None, 1, 1000),
+        Parameter("at", "time", "The leaderboard at this time."),
+        Parameter("order", "text", "Descending order of the rows.", "rating", choices=ORDERS),
     ),
     "/{run}/compare": (Parameter("h", "handles", "Handles with commas between them.", (), 0, MOST_COMPARED),),
     "/{run}/distribution": (Parameter("handle", "text", "A player to show.", None, 1, 1000),),
@@ -125,12 +131,15 @@ class ServerPages:
 
     async def _first(self, request: Request) -> Response:
         """The leaderboard, or, with ``q``, the best match of a search without scripts."""
-        run, wanted = run_of(request), _given(request, "/{run}")["q"]
-        if wanted is not None:
+        run, given = run_of(request), _given(request, "/{run}")
+        if given["to"] is not None:
+            to = await request.app.state.workers.run(lambda: _jump(run, _links(request), given), long=True)
+            return RedirectResponse(to, 303, _HEADERS)
+        if (wanted := given["q"]) is not None:
             search = lambda: run.search(wanted[:100], 1).column("handle").to_pylist()  # noqa: E731
             found = await request.app.state.workers.run(search, long=True)
             return RedirectResponse(_links(request).player(found[0] if found else wanted), 303, _HEADERS)
-        return await self._render(request, "leaderboard", _leaderboard, "/{run}")
+        return await self._render(request, "leaderboard", _leaderboard, "/{run}", long=given["at"] is not None)
 
     async def _player(self, request: Request) -> Response:
         """A player, the same under an old name; several handles with commas are compared."""
@@ -187,22 +196,30 @@ class ServerPages:
 
         return answer
 
-    async def _render(self, request: Request, template: str, context: Context, path: str = "") -> Response:
-        """A page from a template, with the ``PARAMETERS`` of a route."""
+    async def _render(
+        self, request: Request, template: str, context: Context, path: str = "", long: bool = False
+    ) -> Response:
+        """A page from a template, with the ``PARAMETERS`` of a route; ``long`` as for :func:`respond`."""
 
         def make(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> Body:
             html = self._templates.render(template, run_page.facts(run), links, **context(run, links, given))
             return Body(html.encode(), _HTML)
 
-        return await self._conditional(request, make, path)
+        return await self._conditional(request, make, path, long)
 
     async def _conditional(
-        self, request: Request, make: Callable[[PublishedRun, ServerLinks, Mapping[str, Any]], Body], path: str = ""
+        self,
+        request: Request,
+        make: Callable[[PublishedRun, ServerLinks, Mapping[str, Any]], Body],
+        path: str = "",
+        long: bool = False,
     ) -> Response:
         """An answer about a run."""
         run, links, given = run_of(request), _links(request), _given(request, path) | request.path_params
         etag, time_seconds = f"{run.manifest.etag}-{self._look}", run.manifest.time_seconds
-        return await respond_if_changed(request, etag, time_seconds, lambda: make(run, links, given), _HEADERS)
+        return await respond_if_changed(
+            request, etag, time_seconds, lambda: make(run, links, given), _HEADERS, long=long
+        )
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -248,9 +265,24 @@ def _given(request: Request, path: str) -> dict[str, Any]:
     return parse_form(PARAMETERS.get(path, ()), request.query_params.multi_items())
 
 
+def _choice(run: PublishedRun, given: Mapping[str, Any]) -> leaderboard_page.Choice:
+    """What the parameters of a leaderboard choose; raises Problem."""
+    if given["title"] is not None:
+        check_title(run, given["title"])
+    return leaderboard_page.Choice.of(run, given, None if given["group"] is None else group_of(run, given["group"]))
+
+
 def _leaderboard(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
-    group = None if given["group"] is None else group_of(run, given["group"])
-    return leaderboard_page.leaderboard(run, links, given["page"], group, given["active"])
+    return leaderboard_page.leaderboard(run, links, _choice(run, given), given["page"], given["player"])
+
+
+def _jump(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> str:
+    """The address of the row that a visitor looks for; that of the player's page, which is an error, without one."""
+    found = _choice(run, given).find(run, given["to"])
+    if found is None:
+        return links.player(given["to"])
+    choice, row, handle = found
+    return f"{links.leaderboard(row // leaderboard_page.BOARD_ROWS, **choice.query(player=handle))}#here"
 
 
 def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ..common.brand import UNBRANDED
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import slug
-from ..common.times import AGES, parse_span
 from ..pages.colours import title_styles
 from ..pages.links import SiteLinks
 from ..pages.places import places_line
@@ -22,14 +19,14 @@ from ..pages.render import RunFacts, Templates, package_files
 from ..pages.views import contests as contests_page
 from ..pages.views import distribution as distribution_page
 from ..pages.views import groups as groups_page
-from ..pages.views import leaderboard as leaderboard_page
 from ..results.attributes import attribute_names, grouping, values_of
 from ..results.groups import groups_of, has_value
-from ..results.ranks import are_active, chosen
+from ..results.ranks import chosen
+from .boards import SiteBoards
 from .content import Round, SiteContent, digest
+from .recent import RecentRatings
 from .shards import (
     PAGE_ROWS,
-    board_pages,
     contest_rows,
     encode,
     history_shards,
@@ -48,8 +45,6 @@ MAX_CONTESTS = 20_000  # the newest ones have pages
 
 SERVER_FILES = ("preview.js",)  # of pages that only the server has
 SHELLS = ("player.html", "compare.html", "contest.html")  # pages that a script fills
-
-Mask = npt.NDArray[np.bool_]
 
 
 class SiteParts:
@@ -81,7 +76,7 @@ class SiteParts:
         """Read all rounds: the page of each contest, and the most players known after each round."""
         content = self._content
         builder, pages, most = content.builder(), [""] * content.n_rounds, np.zeros(content.n_rounds, np.int64)
-        columns = ("player", "lo", "perf", "mu", "sigma", "n_before")
+        columns, recent = ("player", "lo", "perf", "mu", "sigma", "n_before"), RecentRatings(len(content.handles))
         for index, everyone in content.each(0, content.n_rounds, columns, unrated=True):
             self._advance(int(content.rows[index]), "contests")
             rated = everyone["rated"]
@@ -90,6 +85,7 @@ class SiteParts:
             most[index] = player.max() + 1
             if index < content.n_rounds - MAX_CONTESTS:
                 builder.update(_table(index, rows))
+                recent.add(builder, player)
                 continue
             stem = f"{slug(content.about['contest_id'][index])}-{content.round_key(index, player)}"
             key = digest(stem, self.look)
@@ -102,6 +98,7 @@ class SiteParts:
             player = everyone["player"]
             before = np.where(builder.n_rounds[player] > 0, builder.rating[player], np.nan)
             builder.update(_table(index, rows))
+            recent.add(builder, rows["player"])
             if not all(known):
                 after = np.where(builder.n_rounds[player] > 0, builder.rating[player], np.nan)
                 shown = contest_rows(content, index, everyone, before, after)
@@ -109,6 +106,7 @@ class SiteParts:
                 html = self._contest_page(shown, page, data)
                 self._files.put(page, html.encode)
         self.board = content.board_of(builder)
+        self._boards = SiteBoards(content, self.board, recent)
         last = max((time or 0 for time in content.about["time_seconds"]), default=0)
         self.facts = replace(
             self._facts(),
@@ -164,47 +162,39 @@ class SiteParts:
 
     def leaderboard(self) -> dict[str, Any]:
         """Every page of the leaderboard, as data and as a page; what the scripts need to find a player's page."""
-        pages = list(self._pages(self.board))
-        keys = []
-        for number, page in enumerate(pages):
-            key = self._named(f"data/leaderboard/{number:03}", page).rpartition("-")[2].partition(".")[0]
+        keys, first = [], []
+        for number, data in enumerate(self._boards.all()):
+            key = self._named(f"data/leaderboard/{number:03}", data).rpartition("-")[2].partition(".")[0]
             keys.append(key)
-            shown = leaderboard_page.board(page, start=number * PAGE_ROWS, page=number, n_pages=len(pages))
+            first.append(data["rating"][0])
             path = f"leaderboard/{number:03}.html"
-            self._files.page(path, self._render("leaderboard", path, shown), packed=number < PACKED_PAGES)
-            self._advance(len(page["rating"]), "leaderboard")
-        return {"rows": PAGE_ROWS, "files": keys, "first": [page["rating"][0] for page in pages]}
+            html = self._render("leaderboard", path, self._boards.page(number, data, self._links(path)))
+            self._files.page(path, html, packed=number < PACKED_PAGES)
+            self._advance(len(data["rating"]), "leaderboard")
+        return {"rows": PAGE_ROWS, "files": keys, "first": first}
 
     def index(self) -> str:
-        """The first page of the site, which names the version: the best players."""
-        page, version = next(self._pages(self.board.slice(0, FIRST_ROWS))), self._files.version
-        links = SiteLinks("index.html", version, self._assets)
-        return self._templates.render("leaderboard", self.facts, links, **leaderboard_page.board(page, version=version))
-
-    def _pages(self, board: pa.Table) -> Iterator[dict[str, list[Any]]]:
-        return board_pages(board, self._content.format.decimals, **self._content.further(board))
-
-    def _some(self, keep: Mask, path: str, heading: str) -> None:
-        """A leaderboard of some players, with their places among all; the best ``PAGE_ROWS`` of them."""
-        rows = np.flatnonzero(keep)
-        shown = self.board.take(pa.array(rows[:PAGE_ROWS]))
-        page: dict[str, list[Any]] = next(self._pages(shown), {name: [] for name in shown.column_names})
-        context = leaderboard_page.board(page, heading=heading, total=len(rows))
-        self._files.page(path, self._render("leaderboard", path, context))
+        """The first page of the site, which names the version: the best active players."""
+        links = SiteLinks("index.html", self._files.version, self._assets)
+        context = self._boards.active_ones(FIRST_ROWS, links) | {"version": self._files.version}
+        return self._templates.render("leaderboard", self.facts, links, **context)
 
     def _page(self, name: str, **context: Any) -> None:
         """A page of the version with the template of its name."""
         self._files.page(f"{name}.html", self._render(name, f"{name}.html", context), packed=True)
 
     def _render(self, template: str, path: str, context: dict[str, Any]) -> str:
-        links = SiteLinks(f"{self._files.version}{path}", self._files.version, self._assets)
-        return self._templates.render(template, self.facts, links, **context)
+        return self._templates.render(template, self.facts, self._links(path), **context)
+
+    def _links(self, path: str) -> SiteLinks:
+        """The links of a page of the version."""
+        return SiteLinks(f"{self._files.version}{path}", self._files.version, self._assets)
 
     def active(self) -> None:
         """The leaderboard of the players who were active within a year; none if no contest has a time."""
-        if self.facts.last_time_seconds:
-            keep = are_active(self.board, parse_span("1y", AGES))
-            self._some(keep, "active.html", f"active within {leaderboard_page.ACTIVE['1y']}")
+        if self._boards.has_times:
+            context = self._boards.active_ones(PAGE_ROWS, self._links("active.html"))
+            self._files.page("active.html", self._render("leaderboard", "active.html", context))
 
     def groups(self) -> dict[str, str]:
         """The groups of players, as data and as a page, and the leaderboard of each group on it; empty without any."""
@@ -216,8 +206,10 @@ class SiteParts:
         for section in shown["sections"]:
             values = values_of(attributes, section["name"], self.board.column("player"))
             for row in section["rows"]:
-                path, heading = row["address"].removeprefix(version), f"{section['name']} {row['value']}"
-                self._some(has_value(values, row["value"]), path, heading)
+                keep, heading = has_value(values, row["value"]), f"{section['name']} {row['value']}"
+                for address, context in self._boards.group(keep, heading, row["address"]).items():
+                    path = address.removeprefix(version)
+                    self._files.page(path, self._render("leaderboard", path, context))
         self._page("groups", **shown)
         decimals = self._content.format.decimals
         ratings = {name: numbers(table.column(name).to_numpy(), decimals) for name in ("rating", "best_rating")}

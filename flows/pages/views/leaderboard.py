@@ -1,51 +1,179 @@
-"""The leaderboard: of all players, of a group, of the active ones."""
+"""The leaderboard: of the active players, of all, of a group, now or at a time, in any order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
-from ...answers.leaderboard import Group
+import pyarrow.compute as pc
+
+from ...answers.handles import NoPlayerError
+from ...answers.leaderboard import BoardPage, Group
 from ...answers.run import PublishedRun
-from ...common.times import AGES, parse_span
+from ...common.times import AGES, parse_span, utc
 from ...results.attributes import COUNTRY
-from ..links import ServerLinks
+from ..links import ServerLinks, day
 from ..places import place_columns
+from ..sparkline import N_POINTS
 from .groups import groups
 
 BOARD_ROWS = 200  # of a page of the leaderboard
-ACTIVE = {"90d": "90 days", "1y": "a year", "3y": "3 years"}
+ACTIVE = {"1y": "a year", "90d": "90 days", "3y": "3 years"}
 """Choices of the time since the last contest of a player, as for `leaderboard --active`, and their names."""
+DEFAULT, ALL = "1y", "all"
+COLUMNS = (
+    ("rating", "Rating", ""), ("change", "Change", ""), ("", "Trend", "trend"), ("mu", "μ ± σ", "wide"),
+    ("n_rounds", "Rounds", "wide"), ("max_rating", "Highest", "wide"), ("last_time_seconds", "Last contest", "wide"),
+)  # fmt: skip
+"""Columns after the player: the order that they have, the text and the class of the heading."""
 
-_BOARD = ("handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
-_ALL = {"start": 0, "page": -1, "n_pages": 1, "version": "", "total": 0, "heading": "", "chosen": {}, "choices": None}
+_BOARD = ("handle", "rating", "mu", "sigma", "n_rounds", "max_rating", "last_time_seconds")
+_DAY = 86_400
+_ALL = {"start": 0, "page": -1, "n_pages": 1, "version": "", "total": 0, "heading": "", "active": "", "until": "",
+        "pages": None, "switch": [], "form": None, "player": "", "order": "rating"}  # fmt: skip
 
 Columns = Mapping[str, Sequence[Any]]
 
 
 def board(rows: Columns, **more: Any) -> dict[str, Any]:
     """A page of a leaderboard, by default the first rows of all players; see the template ``leaderboard``."""
-    return {"board": rows, **_ALL, **more}
+    heads = [(order, text, kind, "") for order, text, kind in COLUMNS if text in _shown(rows)]
+    return {"board": rows, "heads": heads, **_ALL, **more}
 
 
-def leaderboard(
-    run: PublishedRun, links: ServerLinks, page: int, group: Group | None = None, active: str = ""
-) -> dict[str, Any]:
-    """Page ``page`` of the leaderboard, from 0.
+def _shown(rows: Columns) -> set[str]:
+    """The headings of the columns that a leaderboard has."""
+    without = {"Change", "Trend"} if "recent" not in rows else set()
+    return {text for _, text, _ in COLUMNS} - without - ({"μ ± σ"} if "mu" not in rows else set())
 
-    ``group``: only players with this value of an attribute.
-    ``active``: only players with a contest in this time before the last one, a key of ``ACTIVE``; empty for all.
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a leaderboard shows.
+
+    ``active``: only players with a contest in this time before ``at`` or the last contest, a key of :data:`ACTIVE`;
+    :data:`ALL`; or empty: :data:`DEFAULT` if contests have times, else all.
+    ``group``, ``title``: only players with this value of an attribute, with this title.
+    ``at``: a time, UTC seconds; by default after all contests.
+    ``order``: one of ``ORDERS``.
     """
-    start = page * BOARD_ROWS
-    found = run.leaderboard(start, BOARD_ROWS, group=group, active=parse_span(active, AGES) if active else None)
+
+    active: str = ""
+    group: Group | None = None
+    title: str | None = None
+    at: int | None = None
+    order: str = "rating"
+
+    @classmethod
+    def of(cls, run: PublishedRun, given: Mapping[str, Any], group: Group | None) -> Choice:
+        """The choice of an address; what it has by default is empty, so that equal choices have equal addresses."""
+        last, active, at = run.last_time_seconds, given["active"], given["at"]
+        default = DEFAULT if last else ALL
+        at = None if at is None or not last or at >= last else at
+        return cls("" if active == default else active, group, given["title"], at, given["order"])
+
+    def query(self, **changed: str) -> dict[str, str]:
+        """The parameters of the address; those that are empty are left out there."""
+        found = {
+            "active": self.active,
+            "group": ":".join(self.group) if self.group else "",
+            "title": self.title or "",
+            "at": _text(self.at),
+            "order": "" if self.order == "rating" else self.order,
+        }
+        return found | changed
+
+    def span(self, run: PublishedRun) -> str:
+        """The key of :data:`ACTIVE`; empty for all players."""
+        active = self.active or (DEFAULT if run.last_time_seconds else ALL)
+        return "" if active == ALL else active
+
+    def rows(self, run: PublishedRun, start: int, limit: int) -> BoardPage:
+        """Rows of the leaderboard."""
+        active = parse_span(span, AGES) if (span := self.span(run)) else None
+        return run.leaderboard(start, limit, self.order, None, self.title, self.at, self.group, active)
+
+    def find(self, run: PublishedRun, text: str) -> tuple[Choice, int, str] | None:
+        """The leaderboard that has what a visitor looks for: its choice, the row from 0, and the handle.
+
+        ``text`` is the number of a row, from 1, or a part of a handle. A player who is left out is shown among all.
+        Returns None if there is neither.
+        """
+        if text.isascii() and text.isdigit() and len(text) < 10:
+            found = self.rows(run, max(int(text) - 1, 0), 1).rows.column("handle").to_pylist()
+            if found:
+                return self, max(int(text) - 1, 0), found[0]
+        try:
+            handle = run.handles.handle(run.handles.row(text))
+        except NoPlayerError:
+            near = run.search(text[:100], 1).column("handle").to_pylist()
+            if not near:
+                return None
+            (handle,) = near
+        for choice in (self, Choice(ALL, at=self.at, order=self.order), Choice(ALL)):
+            row = pc.index(choice.rows(run, 0, len(run.handles)).rows.column("handle"), handle).as_py()
+            if row >= 0:
+                return choice, row, handle
+        return None
+
+
+def leaderboard(run: PublishedRun, links: ServerLinks, choice: Choice, page: int, player: str = "") -> dict[str, Any]:
+    """Page ``page`` of the leaderboard, from 0; the row of ``player`` is marked."""
+    found, span = choice.rows(run, page * BOARD_ROWS, BOARD_ROWS), choice.span(run)
+    rows = _rows(run, found, choice)
+
+    def address(number: int, **changed: str) -> str:
+        return links.leaderboard(number, **choice.query(**changed))
+
+    orders = {order: address(0, order="" if order == "rating" else order) for order, *_ in COLUMNS if order}
+    heads = [(order, text, kind, orders.get(order, "")) for order, text, kind in COLUMNS if text in _shown(rows)]
+    switch = [(f"Active within {ACTIVE[DEFAULT]}", address(0, active=""), span == DEFAULT),
+              *([(f"Within {ACTIVE[span]}", address(0), True)] if span not in ("", DEFAULT) else []),
+              (f"All {len(run.handles):,}", address(0, active=ALL), not span)]  # fmt: skip
+    return board(
+        rows, heads=heads, start=page * BOARD_ROWS, page=page, n_pages=-(-found.total // BOARD_ROWS), total=found.total,
+        heading=", ".join([*([" ".join(choice.group)] if choice.group else []), *filter(None, [choice.title])]),
+        active=ACTIVE.get(span, ""), until=_text(choice.at), pages=address,
+        switch=switch if run.last_time_seconds else [], form=_form(run, links, choice), player=player,
+        order=choice.order,
+    )  # fmt: skip
+
+
+def _rows(run: PublishedRun, found: BoardPage, choice: Choice) -> dict[str, Any]:
+    """The columns of a page; if only some players are chosen, ``place`` is that among them."""
     rows = {name: found.rows.column(name).to_pylist() for name in _BOARD} | place_columns(found.rows, run.places)
+    if not run.has_intervals:
+        del rows["mu"]
+    if choice.span(run) or choice.group or choice.title:
+        rows |= {"place": found.places, "of_all": rows["place"]}
+    stop, players = run.rounds_until(choice.at), found.rows.column("player").to_pylist()
+    rows["recent"] = [
+        [rating for rating in run.recent_ratings(player, N_POINTS, stop) if isfinite(rating)] for player in players
+    ]
     if COUNTRY in run.attributes:
         rows["country"] = run.values(COUNTRY, found.rows.column("player"))
-    named = [" ".join(group)] if group else []
-    heading = ", ".join([*named, f"active within {ACTIVE[active]}"] if active else named)
-    chosen = {"group": ":".join(group) if group else "", "active": active}
-    best = [row for section in groups(run.groups_table, links)["sections"] for row in section["rows"]]
-    choices = {"groups": [f"{row['attribute']}:{row['value']}" for row in best], "active": list(ACTIVE.items())}
-    n_pages = -(-found.total // BOARD_ROWS)
-    return board(rows, start=start, page=page, n_pages=n_pages, total=found.total, heading=heading, chosen=chosen,
-                 choices=choices)  # fmt: skip
+    return rows
+
+
+def _form(run: PublishedRun, links: ServerLinks, choice: Choice) -> dict[str, Any]:
+    """What the form of the filters offers, and what is chosen; dates are those on which contests ended."""
+    sections = groups(run.groups_table, links)["sections"]
+    ends = run.ends[run.ends != 0]
+    dates = [day(int(ends.min())), day(int(ends.max()) + _DAY)] if len(ends) else []
+    spans = {"": ACTIVE[DEFAULT], **{key: text for key, text in ACTIVE.items() if key != DEFAULT}, ALL: "any time"}
+    return {
+        "groups": [f"{row['attribute']}:{row['value']}" for section in sections for row in section["rows"]],
+        "titles": [title.name for title in reversed(run.titles.ladder)],
+        "active": list(spans.items()) if run.last_time_seconds else [],
+        "dates": [] if "–" in dates else dates,
+        "chosen": choice.query(),
+    }
+
+
+def _text(at: int | None) -> str:
+    """A time as an address has it: a date, if it is the begin of one; empty for None."""
+    if at is None:
+        return ""
+    return day(at) if at % _DAY == 0 else utc(at).isoformat()

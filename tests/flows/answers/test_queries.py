@@ -94,7 +94,16 @@ def test_leaderboard__order_and_filters(run: PublishedRun, board: list[dict[str,
     since = int(np.median([row["last_time_seconds"] for row in board]))
     page = run.leaderboard(0, 1000, order, active_since=since)
     expected = [row for row in board if row["last_time_seconds"] >= since]
-    assert page.rows.to_pylist() == sorted(expected, key=lambda row: -row[order])
+    by_rating = [row["rating"] for row in expected]
+
+    def value(row: dict[str, Any]) -> float:
+        if order != "change":
+            return float(row[order])
+        change = run.history(row["handle"]).column("change")[-1].as_py()
+        return -np.inf if change is None else change
+
+    assert page.rows.to_pylist() == (shown := sorted(expected, key=lambda row: -value(row)))
+    assert page.places == [by_rating.index(row["rating"]) + 1 for row in shown]
     assert run.leaderboard(0, 10, title="master").total == sum(row["title"] == "master" for row in board)
 
 

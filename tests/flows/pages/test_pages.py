@@ -187,15 +187,19 @@ def test_pages__show_the_interval_of_a_place_and_mark_provisional_ratings(links:
     run = dataclasses.replace(facts(), n_players=1_300, places=places, n_provisional=100)
     board = {"place": [12, None], "handle": ["ada", "bob"], "rating": [1500, 1400], "sigma": [50, 300],
              "n_rounds": [9, 3], "max_rating": [1500, 1400], "last_time_seconds": [0, 0], "place_high": [9, None],
-             "place_low": [1_700, None], "missing": [None, "2 more rounds"]}  # fmt: skip
+             "place_low": [1_700, None], "missing": [None, "2 more rounds"], "mu": [1550, 1600],
+             "recent": [[1490, 1500], [1400]]}  # fmt: skip
 
     def text(template: str, **context: Any) -> str:
         return " ".join("".join(Page(Templates.shared().render(template, run, links, **context)).texts).split())
 
     shown = text("leaderboard", **leaderboard_page.board(board, heading="FI", total=2))
     assert places in shown
-    assert "12 (9-1700)ada1500509" in shown
-    assert "–bob1400?3003" in shown
+    assert "12 (9-1700)adaspecialist1500+101550 ± 509" in shown
+    assert "–bobspecialist1400?–1600 ± 3003" in shown
+    shown = text("leaderboard", **leaderboard_page.board(board | {"of_all": [12, None], "place": [3, None]}, total=2))
+    assert "3adaspecialist1500" in shown
+    assert "150012 (9-1700)" in shown.replace("–", "")
     assert "among all 1,200 ranked players" in shown
     html = Templates.shared().render("leaderboard", run, links, **leaderboard_page.board(board))
     assert html.count('<abbr title="provisional: 2 more rounds">?</abbr>') == html.count("provisional") == 1

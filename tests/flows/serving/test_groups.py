@@ -132,15 +132,15 @@ def test_data__are_the_tables_of_attributes(client: TestClient, lake: Lake) -> N
 
 def rows(text: str) -> list[tuple[str, str]]:
     found = re.findall(
-        r"<td><a href=\"[^\"]*\">([^<]*)</a>(?: <small[^>]*>(?:<span.*?</span> )?([^<]*)</small>)?<td>", text
+        r"<td><a href=\"[^\"]*\">([^<]*)</a>(?: <small[^>]*>(?:<span.*?</span> )?([^<]*)</small>)?<td", text
     )
     return [(unescape(handle), unescape(country)) for handle, country in found]
 
 
 def test_page__shows_countries_and_filters(client: TestClient, board: list[dict[str, Any]]) -> None:
     everybody = [(row["handle"], COUNTRIES.get(row["handle"], "")) for row in board]
-    assert rows(client.get("/run").text) == everybody
-    text = client.get("/run", params={"group": "country:<script>"}).text
+    assert rows(client.get("/run?active=all").text) == everybody
+    text = client.get("/run", params={"group": "country:<script>", "active": "all"}).text
     assert rows(text) == [one for one in everybody if one[1] == "<script>"]
     assert "<h1>Leaderboard: country &lt;script&gt;</h1>" in text
     last = max(row["last_time_seconds"] for row in board)
@@ -176,7 +176,7 @@ def test_page__of_a_group_that_does_not_exist_has_no_table(client: TestClient) -
 
 def test_page__of_a_group_has_next_pages(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaderboard_page, "BOARD_ROWS", 3)
-    text, found = client.get("/run?group=country:a%26b:c&active=3y").text, []
+    text, found = client.get("/run?group=country:a%26b:c&active=all").text, []
     while True:
         found += rows(text)
         link = re.search(r'rel="next" href="([^"]*)"', text)
@@ -193,7 +193,7 @@ def test_page__lists_groups_that_lead_to_their_players(client: TestClient, lake:
     links = re.findall(r'<td><a href="(/run\?group=[^"]*)">([^<]*)</a>', text)
     assert [unescape(value) for _, value in links] == [row["value"] for row in groups]
     for (address, _), row in zip(links, groups, strict=True):
-        assert len(rows(client.get(unescape(address)).text)) == row["n_players"]
+        assert len(rows(client.get(f"{unescape(address)}&active=all").text)) == row["n_players"]
 
 
 def test_server__takes_up_attributes_alone(lake: Lake, served: ServedRuns, client: TestClient, tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def assert_outputs_agree(lake: Lake, folder: Path, invoke: Command) -> list[dict
         handles = [row["handle"] for row in found]
         same(client.get(f"{RUN}/players", params={"handles": ",".join(handles)}).json()["players"])
         same([client.get(f"{RUN}/players/{quote(handle)}").json() for handle in handles])
-        pages = [client.get("/run", headers={"accept": "text/html"}).text]
+        pages = [client.get("/run?active=all", headers={"accept": "text/html"}).text]
         decimals = client.get(RUN).json()["decimals"]
     options = ("--run", "run", "--all", "--provisional", "show", "--format", "json", "--lake", lake.url)
     same(json.loads(invoke("leaderboard", *options).out))
@@ -147,10 +147,17 @@ def assert_outputs_agree(lake: Lake, folder: Path, invoke: Command) -> list[dict
         assert site.get(name, none) == [row.get(name) for row in board]
     assert [text is not None for text in site.get("missing", none)] == [row["provisional"] for row in board]
     pages += [path.read_text("utf-8") for path in (folder / "site/v").glob("*/leaderboard/000.html")]
-    pages.append((folder / "site/index.html").read_text("utf-8"))
-    assert len(pages) == 3
+    assert len(pages) == 2
+    everybody = [shown(row, decimals) for row in board]
     for page in pages:
-        assert [cells[:3] for cells in _Cells(page).rows[1:]] == [shown(row, decimals) for row in board]
+        assert [cells[:3] for cells in _Cells(page).rows[1:]] == everybody
+    first = _Cells((folder / "site/index.html").read_text("utf-8"))
+    heads, *active = first.rows
+    of_all = heads.index("Among all") if "Among all" in heads else 0
+    assert all([cells[of_all], *cells[1:3]] in everybody for cells in active)
+    numbers = [int(cells[0].partition(" ")[0]) for cells in active if cells[0] != "–"]
+    assert numbers == sorted(numbers)
+    assert numbers[0] == 1
     return published
 
 

@@ -42,7 +42,7 @@ def record(lake: Lake, folder: Path, countries: dict[str, str]) -> None:
 def players(page: Path) -> list[tuple[str, str]]:
     """Handle and country of each row of a leaderboard, as shown."""
     rows = re.findall(
-        r"<td><a href=\"[^\"]*\">([^<]*)</a>(?: <small[^>]*>(?:<span.*?</span> )?([^<]*)</small>)?<td>",
+        r"<td><a href=\"[^\"]*\">([^<]*)</a>(?: <small[^>]*>(?:<span.*?</span> )?([^<]*)</small>)?<td",
         page.read_text("utf-8"),
     )
     return [(unescape(handle), unescape(country)) for handle, country in rows]
@@ -65,7 +65,9 @@ def test_site__shows_countries_and_the_players_of_each_group(lake: Lake, tmp_pat
     site, board = published(lake, tmp_path), leaderboard(lake, "run")
     found, handles = version(site), board.column("handle").to_pylist()
     expected = [(handle, COUNTRIES.get(handle, "")) for handle in handles]
-    assert players(found / "leaderboard/000.html") == players(site / "index.html") == expected
+    assert players(found / "leaderboard/000.html") == expected
+    active = set(players(found / "active.html"))
+    assert players(site / "index.html") == players(found / "active.html") == [one for one in expected if one in active]
     about = manifest(site)
     (key,) = about["leaderboard"]["files"]
     assert unpacked(site, f"data/leaderboard/000-{key}.json.gz")["country"] == [COUNTRIES.get(one) for one in handles]
@@ -75,8 +77,14 @@ def test_site__shows_countries_and_the_players_of_each_group(lake: Lake, tmp_pat
     assert [unescape(value) for _, value in links] == [row["value"] for row in groups]
     for address, value in links:
         of = unescape(value)
-        assert players(site / address) == [(handle, of) for handle in handles if COUNTRIES.get(handle) == of]
-        assert f"{sum(one == of for _, one in expected)} players" in (site / address).read_text("utf-8")
+        members = [(handle, of) for handle in handles if COUNTRIES.get(handle) == of]
+        every = [
+            one for one in re.findall(r'href="([^"]*)"', (site / address).read_text("utf-8")) if "-all.html" in one
+        ]
+        assert players(site / address) == [one for one in members if one in active]
+        assert players(site / (every or [address])[0]) == members
+        shown = f"All {len(members)}</a>" if every else f"{len(members)} player"
+        assert shown in (site / address).read_text("utf-8")
     shown = unpacked(site, about["groups"])
     for name in ("attribute", "value", "place", "n_players", "best"):
         assert shown[name] == [row[name] for row in groups]
@@ -90,7 +98,7 @@ def test_site__of_many_groups_has_pages_of_the_best(
     record(lake, tmp_path, COUNTRIES)
     site = published(lake, tmp_path)
     assert "The first 2 of 4 groups." in (version(site) / "groups.html").read_text("utf-8")
-    assert len(list((version(site) / "groups").iterdir())) == 2
+    assert len([path for path in (version(site) / "groups").iterdir() if "-all." not in path.name]) == 2
 
 
 def test_site__of_changed_attributes_is_a_new_version(lake: Lake, tmp_path: Path) -> None:

@@ -1,0 +1,108 @@
+"""The leaderboards of a site: pages of all players, and of the active ones and those of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..answers.leaderboard import places_among
+from ..common.times import AGES, parse_span
+from ..pages.links import SiteLinks
+from ..pages.views import leaderboard as leaderboard_page
+from ..results.ranks import are_active
+from .content import SiteContent
+from .recent import RecentRatings
+from .shards import PAGE_ROWS, board_pages
+
+TREND_PAGES = 10  # of all players, whose rows have the line of the last ratings
+
+Mask = npt.NDArray[np.bool_]
+Page = dict[str, list[Any]]
+
+
+class SiteBoards:
+    """The leaderboards of the final ``board`` of a run.
+
+    ``recent``: the last ratings of its players.
+    """
+
+    def __init__(self, content: SiteContent, board: pa.Table, recent: RecentRatings) -> None:
+        self._content, self._board, self._recent = content, board, recent
+
+    @cached_property
+    def active(self) -> Mask:
+        """Whether each player was active within a year of the last contest; nobody, if no contest has a time."""
+        return are_active(self._board, parse_span(leaderboard_page.DEFAULT, AGES))
+
+    @property
+    def has_times(self) -> bool:
+        """Whether some players are known to be active."""
+        return bool(self.active.any())
+
+    def all(self) -> Iterator[Page]:
+        """The data of the pages of all players."""
+        return self._data(self._board)
+
+    def page(self, number: int, data: Page, links: SiteLinks) -> dict[str, Any]:
+        """A page of all players, given its data."""
+        start, n_pages = number * PAGE_ROWS, -(-self._board.num_rows // PAGE_ROWS)
+        rows = self._board.slice(start, PAGE_ROWS) if number < TREND_PAGES else None
+        return leaderboard_page.board(
+            self._shown(data, rows), start=start, page=number, n_pages=n_pages, pages=links.leaderboard,
+            switch=self.switch(links, False),
+        )  # fmt: skip
+
+    def switch(self, links: SiteLinks, active: bool) -> list[tuple[str, str, bool]]:
+        """The choice between the active players and all."""
+        return self._switch(links.page("active"), links.leaderboard(0), self._board.num_rows, active)
+
+    def some(self, keep: Mask, most: int, **more: Any) -> dict[str, Any]:
+        """The best ``most`` of some players, with their places among each other and among all."""
+        rows = np.flatnonzero(keep)
+        best = self._board.take(pa.array(rows[:most]))
+        data: Page = next(self._data(best), {name: [] for name in best.column_names})
+        page = self._shown(data, best)
+        if len(rows) < self._board.num_rows:
+            numbers = places_among(self._board, rows)[:most].tolist()
+            page |= {"of_all": page["place"], "place": [number or None for number in numbers]}
+        return leaderboard_page.board(page, total=len(rows), **more)
+
+    def active_ones(self, most: int, links: SiteLinks) -> dict[str, Any]:
+        """The best ``most`` of the active players; of all if no contest has a time."""
+        if not self.has_times:
+            return self.some(np.ones(self._board.num_rows, bool), most)
+        active = leaderboard_page.ACTIVE[leaderboard_page.DEFAULT]
+        return self.some(self.active, most, active=active, switch=self.switch(links, True))
+
+    def group(self, keep: Mask, heading: str, address: str) -> dict[str, dict[str, Any]]:
+        """The pages of a group by address: its active players, and all of them if there are others."""
+        every = address.replace(".html", "-all.html")
+        if not self.has_times or (keep & self.active).sum() == keep.sum():
+            return {address: self.some(keep, PAGE_ROWS, heading=heading)}
+        n_all, active = int(keep.sum()), leaderboard_page.ACTIVE[leaderboard_page.DEFAULT]
+        switches = [self._switch(address, every, n_all, current) for current in (True, False)]
+        return {
+            address: self.some(keep & self.active, PAGE_ROWS, heading=heading, active=active, switch=switches[0]),
+            every: self.some(keep, PAGE_ROWS, heading=heading, switch=switches[1]),
+        }
+
+    def _switch(self, active: str, every: str, n_all: int, current: bool) -> list[tuple[str, str, bool]]:
+        if not self.has_times:
+            return []
+        within = leaderboard_page.ACTIVE[leaderboard_page.DEFAULT]
+        return [(f"Active within {within}", active, current), (f"All {n_all:,}", every, not current)]
+
+    def _data(self, board: pa.Table) -> Iterator[Page]:
+        return board_pages(board, self._content.format.decimals, **self._content.further(board))
+
+    def _shown(self, data: Page, rows: pa.Table | None) -> Page:
+        """The columns that a page shows, with the last ratings of the players of some rows."""
+        skills = self._content.display.system.uncertainty > 0
+        shown = {name: values for name, values in data.items() if skills or name != "mu"}
+        recent = {} if rows is None else {"recent": self._recent.of(rows.column("player").to_numpy())}
+        return shown | recent
