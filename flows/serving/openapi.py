@@ -7,33 +7,45 @@ from importlib import metadata
 from typing import Any
 
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint
+from .schemas import SCHEMAS
 
-_PROBLEM = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-        "parameter": {"type": "string"},
-        "value": {"type": ["string", "null"]},
-        "rule": {"type": "string"},
-        "near": {"type": "array", "items": {"type": "string"}},
-        "runs": {"type": "array", "items": {"type": "string"}},
-    },
-}
 _RUN = {"$ref": "#/components/parameters/run"}
 _MEDIA = ("application/json", "text/csv", "application/x-ndjson", "application/vnd.apache.arrow.stream")
+
+
+_OPERATIONS = {  # of each endpoint by its path: name, tag, and the schema of the answer; names of clients, so they stay
+    "": ("get_run", "runs", "Run"),
+    "/leaderboard": ("get_leaderboard", "players", "Leaderboard"),
+    "/groups": ("list_groups", "players", "Groups"),
+    "/players/{handle}/history": ("get_player_history", "players", "History"),
+    "/players/{handle}/between": ("get_player_progress", "players", "Progress"),
+    "/players/{handle}": ("get_player", "players", "Player"),
+    "/players": ("get_players", "players", "Players"),
+    "/compare": ("compare_players", "players", "Comparison"),
+    "/teamrate": ("get_team_rating", "players", "TeamRating"),
+    "/distribution": ("get_distribution", "players", "Distribution"),
+    "/count": ("count_players", "players", "Count"),
+    "/contests": ("list_contests", "contests", "Contests"),
+    "/contests/{contest_id}": ("get_contest", "contests", "Standings"),
+    "/search": ("search_players", "players", "Matches"),
+}
+_TAGS = {
+    "runs": "Published runs and their versions.",
+    "players": "Players: leaderboards, histories, comparisons, distributions.",
+    "contests": "Contests: standings with changes, and previews.",
+    "server": "The server itself.",
+}
 
 
 def openapi(root_path: str = "", runs: Sequence[str] = ()) -> dict[str, Any]:
     """The document, for a server of ``runs`` below ``root_path``."""
     paths: dict[str, Any] = {
-        "/api/v1/runs": {"get": _operation("All published runs.", [], _answers(_MEDIA[:1]))},
-        "/healthz": {"get": _operation("Whether the server works.", [], {"200": _answer("It works.", _MEDIA[:1])})},
-        "/metrics": {"get": _operation("Metrics for Prometheus.", [], {"200": _answer("Metrics.", ("text/plain",))})},
-        "/openapi.json": {"get": _operation("This document.", [], {"200": _answer("The document.", _MEDIA[:1])})},
+        "/api/v1/runs": {
+            "get": _operation(("list_runs", "runs"), "All published runs.", [], _answers(_MEDIA[:1], "Runs"))
+        },
+        "/healthz": {"get": _of_server("get_health", "Whether the server works.", _MEDIA[0], _reference("Health"))},
+        "/metrics": {"get": _of_server("get_metrics", "Metrics for Prometheus.", "text/plain", {"type": "string"})},
+        "/openapi.json": {"get": _of_server("get_openapi", "This document.", _MEDIA[0], {"type": "object"})},
     }
     for endpoint in ENDPOINTS:
         paths[f"/api/v1/runs/{{run}}{endpoint.path}"] = {"get": _of_run(endpoint)}
@@ -41,43 +53,58 @@ def openapi(root_path: str = "", runs: Sequence[str] = ()) -> dict[str, Any]:
         "200": _answer("Events `version`, the current one first.", ("text/event-stream",)),
         "404": _problem("No run."),
     }
-    paths["/api/v1/runs/{run}/events"] = {"get": _operation("New versions, as they come.", [_RUN], events)}
+    watch = _operation(("watch_versions", "runs"), "New versions, as they come.", [_RUN], events)
+    paths["/api/v1/runs/{run}/events"] = {"get": watch}
     data = {"200": _answer("The file.", ("application/vnd.apache.parquet", "application/json"))}
     data |= {"206": _answer("A part.", ("application/vnd.apache.parquet",)), "404": _problem("No such file.")}
-    paths["/data/{run}/{path}"] = {"get": _operation("A published file.", [_RUN, _in_path("path")], data)}
+    file = _operation(("get_file", "runs"), "A published file.", [_RUN, _in_path("path")], data)
+    paths["/data/{run}/{path}"] = {"get": file}
     paths["/api/v1/runs/{run}/preview"] = {"post": _post_preview()}
     paths["/api/v1/runs/{run}/players"]["post"] = _post_players()
     return {
         "openapi": "3.1.0",
         "info": {"title": "ranklake", "version": metadata.version("ranklake"), "description": "Published ratings."},
         "servers": [{"url": root_path or "/"}],
+        "tags": [{"name": name, "description": description} for name, description in _TAGS.items()],
         "paths": paths,
-        "components": {"schemas": {"Problem": _PROBLEM}, "parameters": {"run": _in_path("run", runs)}},
+        "components": {"schemas": SCHEMAS, "parameters": {"run": _in_path("run", runs)}},
     }
+
+
+def _of_server(name: str, summary: str, media: str, schema: dict[str, Any]) -> dict[str, Any]:
+    answer = {"description": summary, "content": {media: {"schema": schema}}}
+    return _operation((name, "server"), summary, [], {"200": answer})
 
 
 def _of_run(endpoint: Endpoint) -> dict[str, Any]:
     parameters = [_RUN, *([_in_path(endpoint.variable)] if endpoint.variable else [])]
     parameters += [parameter.openapi() for parameter in endpoint.parameters]
+    name, tag, schema = _OPERATIONS[endpoint.path]
     formats = any(parameter.name == "format" for parameter in endpoint.parameters)
-    answers = _answers(_MEDIA if formats else _MEDIA[:1])
+    answers = _answers(_MEDIA if formats else _MEDIA[:1], schema)
     if endpoint.variable == "handle":
         answers["301"] = {"description": "The player has another handle now."}
-    return _operation(endpoint.summary, parameters, answers)
+    return _operation((name, tag), endpoint.summary, parameters, answers)
 
 
 def _post_players() -> dict[str, Any]:
     handles = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_HANDLES}
     schema = {"type": "object", "required": ["handles"], "properties": {"handles": handles}}
-    return _post("Several players.", schema, {"413": _problem("The body is too large.")})
+    errors = {"413": _problem("The body is too large.")}
+    return _post(
+        _operation(("post_players", "players"), "Several players.", [_RUN], _posted("Players", errors)), schema
+    )
 
 
-def _post(summary: str, schema: dict[str, Any], errors: dict[str, Any]) -> dict[str, Any]:
-    """An operation with a body of JSON, whose answer no client has already."""
-    answers = {key: answer for key, answer in _answers(_MEDIA[:1]).items() if key != "304"}
-    answers |= errors | {"415": _problem("The body is compressed.")}
-    body = {"required": True, "content": {"application/json": {"schema": schema}}}
-    return {**_operation(summary, [_RUN], answers), "requestBody": body}
+def _posted(schema: str, errors: dict[str, Any]) -> dict[str, Any]:
+    """The answers to a body, which no client has already."""
+    answers = {key: answer for key, answer in _answers(_MEDIA[:1], schema).items() if key != "304"}
+    return answers | errors | {"415": _problem("The body is compressed.")}
+
+
+def _post(operation: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """An operation with a body of JSON."""
+    return {**operation, "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 def _post_preview() -> dict[str, Any]:
@@ -95,7 +122,8 @@ def _post_preview() -> dict[str, Any]:
     schema = {"type": "object", "required": ["standings"], "properties": properties, "additionalProperties": False}
     errors = {"413": _problem("The body is too large."), "429": _problem("All cores are busy.")}
     errors |= {"503": _problem("The run cannot be read now.")}
-    return _post("Changes of a contest that is not rated yet.", schema, errors)
+    summary = "Changes of a contest that is not rated yet."
+    return _post(_operation(("preview_contest", "contests"), summary, [_RUN], _posted("Preview", errors)), schema)
 
 
 def _in_path(name: str, values: Sequence[str] = ()) -> dict[str, Any]:
@@ -103,25 +131,37 @@ def _in_path(name: str, values: Sequence[str] = ()) -> dict[str, Any]:
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
-def _operation(summary: str, parameters: list[dict[str, Any]], answers: dict[str, Any]) -> dict[str, Any]:
-    return {"summary": summary, "parameters": parameters, "responses": answers}
-
-
-def _answers(media: tuple[str, ...]) -> dict[str, Any]:
+def _operation(
+    name: tuple[str, str], summary: str, parameters: list[dict[str, Any]], answers: dict[str, Any]
+) -> dict[str, Any]:
+    """An operation; ``name`` is its name and its tag."""
     return {
-        "200": _answer("The answer.", media),
+        "operationId": name[0],
+        "tags": [name[1]],
+        "summary": summary,
+        "parameters": parameters,
+        "responses": answers,
+    }
+
+
+def _answers(media: tuple[str, ...], schema: str) -> dict[str, Any]:
+    return {
+        "200": _answer("The answer.", media, _reference(schema)),
         "304": {"description": "The client has this version."},
         "400": _problem("A parameter breaks its rule."),
-        "404": _problem("There is no such run, player or contest."),
+        "404": _problem("There is no such run, player or contest, or the page is beyond the end."),
         "429": _problem("Too many requests wait for a core."),
     }
 
 
-def _answer(description: str, media: tuple[str, ...]) -> dict[str, Any]:
-    content = {kind: {"schema": {"type": "object"} if kind == _MEDIA[0] else {}} for kind in media}
+def _answer(description: str, media: tuple[str, ...], schema: dict[str, Any] | None = None) -> dict[str, Any]:
+    content = {kind: {"schema": (schema or {"type": "object"}) if kind == _MEDIA[0] else {}} for kind in media}
     return {"description": description, "content": content}
 
 
+def _reference(schema: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{schema}"}
+
+
 def _problem(description: str) -> dict[str, Any]:
-    schema = {"$ref": "#/components/schemas/Problem"}
-    return {"description": description, "content": {"application/problem+json": {"schema": schema}}}
+    return {"description": description, "content": {"application/problem+json": {"schema": _reference("Problem")}}}

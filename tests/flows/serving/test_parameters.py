@@ -20,7 +20,7 @@ from helpers.api import ask
 from starlette.applications import Starlette
 
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.messages.parameters import LONGEST, Parameter
+from ranklake.flows.serving.messages.parameters import LONGEST, Parameter, parse
 from ranklake.flows.serving.messages.problems import Problem
 from ranklake.flows.serving.openapi import openapi
 from ranklake.flows.serving.state.served_runs import ServedRuns
@@ -104,6 +104,16 @@ def test_number__has_ascii_digits_and_nothing_else(kind: Any, text: str) -> None
     with pytest.raises(Problem) as error:
         parameter.read(text)
     assert (error.value.status, error.value.facts["parameter"]) == (400, "n")
+
+
+def test_handles__may_be_given_one_by_one() -> None:
+    handles = Parameter("handles", "handles", "Handles.", None, 1, 3, required=True)
+    asked = lambda *texts: parse((handles,), [("handles", text) for text in texts])["handles"]  # noqa: E731
+    assert asked("a,b") == asked("a", "b") == ["a", "b"]
+    assert asked("Smith, Anna", "b") == ["Smith, Anna", "b"]
+    for texts in (["", ""], ["a", "b", "c", "d"], ["a", "b" * LONGEST]):
+        with pytest.raises(Problem, match="1 to 3 handles"):
+            asked(*texts)
 
 
 def bodies() -> Iterator[tuple[str, bytes]]:
