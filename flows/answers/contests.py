@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:  # imports kernels
     from ..results.display import Display
 
 MOST_GAME_ROWS = 1_000  # of a page of a period of games
+N_WINNERS = 3  # of a contest that are named
 _STANDINGS = (
     "place", "handle", "perf", "rating_before", "rating", "change", "mu", "sigma", "n_before", "team", "points", "rated"
 )  # fmt: skip
@@ -66,6 +68,32 @@ def contests(
     if wanted := fold(q.strip()):
         keep &= np.array([wanted in text for text in tables.contest_texts], bool)
     return Page.of(table, np.flatnonzero(keep)[::-1], start, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """Who was first in a contest.
+
+    ``handles``: at most :data:`N_WINNERS` players; the members of a team. ``team``: its name; None of an individual.
+    ``n``: number of participants who share the first place.
+    """
+
+    handles: tuple[str, ...]
+    team: str | None
+    n: int
+
+
+def winners(tables: IndexRows, rounds: Sequence[int]) -> dict[int, Winner]:
+    """The winner of each of some rounds; none of a contest that was skipped, or of a period of games."""
+    found: dict[int, Winner] = {}
+    for index in rounds if not tables.manifest.games else ():
+        rows = tables.rows_of_round(index, slice(0, N_WINNERS))
+        if rows.num_rows:
+            lo, hi, team, player = (rows.column(name).to_pylist() for name in ("lo", "hi", "team", "player"))
+            first = [at for at in range(rows.num_rows) if lo[at] == lo[0] and team[at] == team[0]]
+            handles = tables.handles_of(np.array([player[at] for at in first], np.int32)).to_pylist()
+            found[index] = Winner(tuple(handles), team[0], hi[0] - lo[0] + 1)
+    return found
 
 
 def contest(

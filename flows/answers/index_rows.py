@@ -230,6 +230,10 @@ class IndexRows:
         """Number of rated rows of a round; raises as :meth:`rows_of_round`."""
         return self.parts[self._part_of(round_index)].n_rows(round_index)
 
+    def n_players_of_round(self, round_index: int) -> int:
+        """Number of players of a period of games; raises as :meth:`rows_of_round`."""
+        return len(np.unique(integers(self.rows_of_round(round_index).column("player"))))
+
     def rows_of_round(self, round_index: int, rows: slice = slice(None)) -> pa.Table:
         """Some rated rows of a round, in the order of its standings; ``IndexError`` if there is no such round."""
         return self.parts[self._part_of(round_index)].round(round_index, rows)

@@ -35,6 +35,19 @@ def utc(seconds: int) -> datetime:
     return _EPOCH + timedelta(seconds=seconds)
 
 
+def year_of(seconds: int | None) -> int | None:
+    """The year of UTC seconds; None if they are unknown (None or 0) or outside the calendar."""
+    try:
+        return utc(seconds).year if seconds else None
+    except OverflowError:
+        return None
+
+
+def year_start(year: int) -> int:
+    """The first second of a year, UTC."""
+    return timegm((year, 1, 1, 0, 0, 0))
+
+
 class NoTimeError(ValueError):
     """A value is no time; ``rule`` says what a time must be, without the name of the value."""
 

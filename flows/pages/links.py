@@ -1,12 +1,13 @@
 """Addresses of the pages, relative to the page that has them, so that a site works at any address; names and dates.
 
-``player``, ``contest`` and ``group`` are the pages of one thing, ``leaderboard`` is a page of the leaderboard, from 0,
-and ``page`` one of the others by its name: ``contests``, ``distribution``, ``groups``, ``compare``. The scripts are
+``player``, ``contest`` and ``group`` are the pages of one thing, ``leaderboard`` and ``contests`` a page of these, from
+0, and ``page`` one of the others by its name: ``contests``, ``distribution``, ``groups``, ``compare``. The scripts are
 told what ``data`` they read, and the ``root`` of their addresses.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
@@ -49,6 +50,9 @@ class SiteLinks:
     def leaderboard(self, page: int) -> str:
         return self._of_version(f"leaderboard/{page:03}.html")
 
+    def contests(self, page: int) -> str:
+        return self._of_version(f"contests/{page:03}.html" if page else "contests.html")
+
     def group(self, attribute: str, value: str) -> str:
         return f"{self.version}groups/{slug(f'{attribute} {value}')}-{crc32(f'{attribute}={value}'.encode()):08x}.html"
 
@@ -89,8 +93,11 @@ class ServerLinks:
 
     def leaderboard(self, page: int, **chosen: str) -> str:
         """``chosen`` are further parameters, the empty ones left out."""
-        query = ({"page": str(page)} if page else {}) | {name: value for name, value in chosen.items() if value}
-        return f"{self.home}?{urlencode(query)}" if query else self.home
+        return _with_query(self.home, page, chosen)
+
+    def contests(self, page: int, **chosen: str) -> str:
+        """``chosen`` as for :meth:`leaderboard`."""
+        return _with_query(self.page("contests"), page, chosen)
 
     def group(self, attribute: str, value: str) -> str:
         return self.leaderboard(0, group=f"{attribute}:{value}")
@@ -114,6 +121,12 @@ class ServerLinks:
 
 
 Links: TypeAlias = SiteLinks | ServerLinks
+
+
+def _with_query(address: str, page: int, chosen: Mapping[str, str]) -> str:
+    """The address of a page of a list, from 0, with the parameters that are not empty."""
+    query = ({"page": str(page)} if page else {}) | {name: value for name, value in chosen.items() if value}
+    return f"{address}?{urlencode(query)}" if query else address
 
 
 def short(text: str) -> str:

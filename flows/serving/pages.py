@@ -20,6 +20,7 @@ from ..pages.colours import title_styles
 from ..pages.links import ServerLinks
 from ..pages.pictures import style_policy
 from ..pages.render import POLICY, Templates, package_files
+from ..pages.views import contest_list
 from ..pages.views import contests as contests_page
 from ..pages.views import distribution as distribution_page
 from ..pages.views import groups as groups_page
@@ -56,6 +57,11 @@ PARAMETERS = {  # of the query, by route; a page sees no others
         Parameter("at", "time", "The leaderboard at this time."),
         Parameter("order", "text", "Descending order of the rows.", "rating", choices=ORDERS),
     ),
+    "/{run}/contests": (
+        Parameter("q", "text", "Part of the name or id of a contest.", "", 0, 100),
+        Parameter("year", "integer", "Only contests of a year, UTC.", None, 1, 9998),
+        Parameter("page", "integer", "Number of the page.", 0, 0, 9_999_999),
+    ),
     "/{run}/compare": (Parameter("h", "handles", "Handles with commas between them.", (), 0, MOST_COMPARED),),
     "/{run}/distribution": (Parameter("handle", "text", "A player to show.", None, 1, 1000),),
 }  # fmt: skip
@@ -77,7 +83,7 @@ class ServerPages:
             Route("/static/titles/{run}.css", self._titles),
             Route("/static/{name}", self._static),
             Route("/{run}", self._first),
-            self._page("/{run}/contests", "contests", lambda run, links, _: contests_page.contests(run, links)),
+            self._page("/{run}/contests", "contests", _contests),
             self._page("/{run}/distribution", "distribution", _distribution),
             self._page("/{run}/groups", "groups", lambda run, links, _: groups_page.groups(run.groups_table, links)),
             self._page("/{run}/compare", "compare", _compare),
@@ -283,6 +289,10 @@ def _jump(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> st
         return links.player(given["to"])
     choice, row, handle = found
     return f"{links.leaderboard(row // leaderboard_page.BOARD_ROWS, **choice.query(player=handle))}#here"
+
+
+def _contests(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
+    return contest_list.contests(run, links, given["page"], given["year"], given["q"])
 
 
 def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..answers.contests import N_WINNERS, Winner
 from ..common.brand import UNBRANDED
 from ..pages.places import place_columns
 from ..publication.content import Content
@@ -73,6 +74,16 @@ class SiteContent(Content):
         """The name of the team of each participation of a round; None for individuals."""
         names: list[str | None] = self.team_names(np.full(len(players), round_index, np.int32), players).to_pylist()
         return names
+
+    def winner(self, round_index: int, rows: Round) -> Winner | None:
+        """Who was first in a round, given ``lo`` and ``player`` of its rated participants."""
+        first = rows["player"][np.flatnonzero(rows["lo"] == 0)]
+        if not len(first):
+            return None
+        teams = self.teams(round_index, first) if self.has_teams(round_index, round_index + 1) else [None] * len(first)
+        n = len(set(filter(None, teams))) + teams.count(None)
+        of = [player for player, team in zip(first.tolist(), teams, strict=True) if team == teams[0]][:N_WINNERS]
+        return Winner(tuple(self.handles[player] for player in of), teams[0], n)
 
     def further(self, board: pa.Table) -> dict[str, list[Any]]:
         """Further columns of a leaderboard: about places; ``country`` and ``name``, where players have one;

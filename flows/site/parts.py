@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..answers.contests import Winner
 from ..common.brand import UNBRANDED
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import slug
@@ -16,6 +17,7 @@ from ..pages.colours import title_styles
 from ..pages.links import SiteLinks
 from ..pages.places import places_line
 from ..pages.render import RunFacts, Templates, package_files
+from ..pages.views import contest_list
 from ..pages.views import contests as contests_page
 from ..pages.views import distribution as distribution_page
 from ..pages.views import groups as groups_page
@@ -58,6 +60,7 @@ class SiteParts:
 
     def __init__(self, content: SiteContent, files: SiteFiles, on_progress: ProgressCallback = not_shown) -> None:
         self._on_progress, self._done = on_progress, 0
+        self._winners: list[Winner | None] = [None] * content.n_rounds
         self._content, self._files, self._templates = content, files, Templates.shared()
         statics = {name: data for name, data in package_files("static").items() if name not in SERVER_FILES}
         self._statics = statics | {"titles.css": title_styles(content.format.titles).encode()}
@@ -82,6 +85,7 @@ class SiteParts:
             rated = everyone["rated"]
             rows = {name: everyone[name] if rated.all() else everyone[name][rated] for name in columns}
             player = rows["player"]
+            self._winners[index] = content.winner(index, rows)
             most[index] = player.max() + 1
             if index < content.n_rounds - MAX_CONTESTS:
                 builder.update(_table(index, rows))
@@ -152,13 +156,24 @@ class SiteParts:
                 self._advance(rows * (number + 1) // shards - rows * number // shards, "histories")
         return written
 
-    def contests(self, pages: list[str]) -> str:
-        """The list of contests, as data and as a page."""
-        about = self._content.about
-        listed = contests_page.list_of_contests(about, pages)
-        self._page("contests", contests=listed[-MAX_CONTESTS:][::-1])
+    def contests(self, pages: list[str]) -> dict[str, str]:
+        """The list of contests, as data and as pages."""
+        about, links = self._content.about, self._links("contests.html")
+        listed = about | {"winner": self._winners}
+        for context in contest_list.site_pages(listed, pages, links.contests, MAX_CONTESTS):
+            path = links.contests(context["page"]).removeprefix(self._files.version)
+            self._files.page(path, self._render("contests", path, context), packed=context["page"] == 0)
         columns = {name: about[name] for name in ("contest_id", "time_seconds", "n_players")}
-        return self._named("data/contests", columns | {"name": [one["name"] for one in listed], "page": pages})
+        names = [name or key for name, key in zip(about["name"], about["contest_id"], strict=True)]
+        return {
+            "contests": self._named("data/contests", columns | {"name": names, "page": pages}),
+            "winners": self._named("data/winners", {"winner": self._winners, "names": self._names_of_winners()}),
+        }
+
+    def _names_of_winners(self) -> dict[str, str]:
+        """The display name of the first winner of each contest, by handle."""
+        handles = {one.handles[0] for one in self._winners if one is not None}
+        return {handle: self._content.names[handle] for handle in sorted(handles & self._content.names.keys())}
 
     def leaderboard(self) -> dict[str, Any]:
         """Every page of the leaderboard, as data and as a page; what the scripts need to find a player's page."""

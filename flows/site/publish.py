@@ -116,7 +116,7 @@ def _write(
         "rounds": content.n_rounds,
         "last_time_seconds": parts.facts.last_time_seconds,
         "histories": parts.histories(n_players),
-        "contests": parts.contests(contests),
+        **parts.contests(contests),
         "leaderboard": parts.leaderboard(),
         "distribution": parts.distribution(),
         **parts.groups(),

@@ -1,4 +1,4 @@
-"""The list of contests, and the standings of one."""
+"""The standings of a contest."""
 
 from __future__ import annotations
 
@@ -10,27 +10,9 @@ from ...common.finite import finite_json
 from ..links import ServerLinks
 from ..rows import first_rows, whole_teams
 
-MOST_CONTESTS = 20_000  # listed, the latest ones
-
 _STANDINGS = ("place", "handle", "perf", "rating", "change")
 
 Columns = Mapping[str, Sequence[Any]]
-
-
-def contests(run: PublishedRun, links: ServerLinks) -> dict[str, Any]:
-    """The list of contests, latest first."""
-    columns = run.contests(0, MOST_CONTESTS).rows.to_pydict()
-    keys = zip(columns["contest_id"], columns["skipped"], strict=True)
-    return {"contests": list_of_contests(columns, ["" if skipped else links.contest(key) for key, skipped in keys])}
-
-
-def list_of_contests(columns: Columns, addresses: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of the template ``contests``; a contest without a page has no address."""
-    names = ("contest_id", "name", "time_seconds", "n_players")
-    return [
-        {"name": name or key, "time_seconds": time, "n_players": n or 0, "address": address}
-        for key, name, time, n, address in zip(*(columns[name] for name in names), addresses, strict=True)
-    ]
 
 
 def contest(run: PublishedRun, links: ServerLinks, contest_id: str) -> dict[str, Any]:

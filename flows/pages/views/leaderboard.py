@@ -98,13 +98,14 @@ class Choice:
     def find(self, run: PublishedRun, text: str) -> tuple[Choice, int, str] | None:
         """The leaderboard that has what a visitor looks for: its choice, the row from 0, and the handle.
 
-        ``text`` is the number of a row, from 1, or a part of a handle. A player who is left out is shown among all.
+        ``text`` is the number of a row, from 1, at most the last one, or a part of a handle. A player who is left out
+        is shown among all.
         Returns None if there is neither.
         """
         if text.isascii() and text.isdigit() and len(text) < 10:
-            found = self.rows(run, max(int(text) - 1, 0), 1).rows.column("handle").to_pylist()
-            if found:
-                return self, max(int(text) - 1, 0), found[0]
+            row = min(max(int(text), 1), max(self.rows(run, 0, 1).total, 1)) - 1
+            for handle in self.rows(run, row, 1).rows.column("handle").to_pylist():
+                return self, row, handle
         try:
             handle = run.handles.handle(run.handles.row(text))
         except NoPlayerError:

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from ranklake.flows.answers.contests import Winner
 from ranklake.flows.answers.distribution import distribution
 from ranklake.flows.pages import links as links_of_pages
 from ranklake.flows.pages.colours import CONTRAST, DARK, LIGHT, contrast, title_styles, with_contrast
@@ -97,7 +98,15 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
             "win": 0.4, "draw": 0.2, "loss": 0.4}  # fmt: skip
     bins = distribution(np.array([1400.0, 1500.0]))
     titles = [{"name": name, "minimum": None, "class": "t t0", "n": 2, "below": 0.0}]
-    listed = {"name": name, "time_seconds": 0, "n_players": 2, "address": links.contest(name)}
+    listed = [
+        {"name": name, "time_seconds": 0, "n_players": 2, "address": links.contest(name), "winner": winner}
+        for winner in (Winner((name,), None, 2), Winner((name,), name, 1), None)
+    ]
+    contests = {
+        "years": [(1970, 2, links.contests(0), True), (1969, 1, links.contests(1), False)],
+        "sections": [(1970, listed)], "page": 0, "n_pages": 2, "pages": links.contests, "total": 3,
+        "form": {"q": name, "year": 1970} if isinstance(links, ServerLinks) else None, "games": False,
+    }  # fmt: skip
     games = {"games": 20, "nu": 0.7, "advantage": 30.0, "advantage_error": 9.0}
     both = {"players": [player(name)] * 2, "pairs": [pair], "apart": name, "history": {"players": [series] * 2}}
     one = {"player": player(name, **{name: name}), "rounds": rounds, "history": {"players": [series]}}
@@ -128,7 +137,7 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "groups": templates.render("groups", run, links, sections=[section]),
         "player": templates.render("player", run, links, **one),
         "compare": templates.render("compare", run, links, **both, skills=True, games=games),
-        "contests": templates.render("contests", run, links, contests=[listed]),
+        "contests": templates.render("contests", run, links, **contests),
         "contest": templates.render("contest", run, links, contest=about, rows=rows, data=""),
         "contest of teams": templates.render("contest", run, links, contest=about, rows=rows | teams,
                                              data=links.static("rows.json")),

@@ -6,7 +6,7 @@ import re
 import tracemalloc
 from base64 import b64encode
 from hashlib import sha256
-from html import unescape
+from html import escape, unescape
 from typing import Any
 from urllib.parse import quote, urlencode
 from xml.etree import ElementTree
@@ -19,11 +19,12 @@ from helpers.answers import leaderboard
 from helpers.api import TestClient, client_of
 from helpers.names import STRANGE
 
+from ranklake.flows.answers.contests import winners
 from ranklake.flows.answers.leaderboard import ORDERS
 from ranklake.flows.answers.run import open_published
-from ranklake.flows.pages.links import short
+from ranklake.flows.pages.links import day, short
 from ranklake.flows.pages.render import POLICY, package_files
-from ranklake.flows.pages.views import contests as contests_page
+from ranklake.flows.pages.views import contest_list
 from ranklake.flows.pages.views import leaderboard as leaderboard_page
 from ranklake.flows.serving import pages as serving_pages
 from ranklake.flows.serving import previews
@@ -189,12 +190,46 @@ def test_contest__with_a_slash_has_standings(pages: TestClient) -> None:
     assert pages.get("/run/c/none").status_code == 404
 
 
-def test_contests__lists_the_latest_ones(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contests_page, "MOST_CONTESTS", 2)
-    with client_of(lake) as pages:
-        text = pages.get("/run/contests").text
-    assert text.count("<tr>") == 1 + 2
-    assert "last/1" in text
+def test_contests__are_on_pages_by_year_with_their_winners(
+    pages: TestClient, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contest_list, "CONTEST_ROWS", 8)
+    run, text, found = open_published(lake, "run"), pages.get("/run/contests?n=8").text, []
+    while True:
+        for part in text.partition("</thead>")[2].partition("</table>")[0].split('<tr class="year">'):
+            year, _, rows = part.partition("</th>" if "</th>" in part else "\n")
+            found += [(row, year) for row in re.findall(r"<tr>(.*?)(?=<tr>|</tbody>)", rows, re.DOTALL)]
+        link = re.search(r'rel="next" href="([^"]*)"', text)
+        if link is None:
+            break
+        text = pages.get(unescape(link[1])).text
+    contests = run.contests(0, 1000).rows.to_pylist()
+    assert len(found) == len(contests) > 8
+    best = winners(run, [contest["round_index"] for contest in contests])
+    for (row, year), contest in zip(found, contests, strict=True):
+        (_, standings) = run.contest(contest["contest_id"])
+        first = [one["handle"] for one in standings.rows.to_pylist() if one["place"] == 1]
+        winner = best.get(contest["round_index"])
+        assert (winner is None) == contest["skipped"]
+        if winner is not None:
+            assert (winner.n, list(winner.handles)) == (len(first), first[:3])
+            assert f">{escape(short(first[0]))}</a>" in row
+            assert f"and {winner.n - 1} other" in row or winner.n == 1
+        assert f"<td>{day(contest['time_seconds'])}<td>" in row
+        assert day(contest["time_seconds"])[:4] in year or not contest["time_seconds"]
+
+
+def test_contests__are_chosen_by_year_and_name(pages: TestClient) -> None:
+    years = re.findall(r'<a href="(/run/contests\?year=(\d+))">\d+</a> <small>(\d+)<', pages.get("/run/contests").text)
+    assert len(years) > 2
+    for address, year, n in years:
+        text = pages.get(address).text
+        assert f"<h1>Contests of {year}</h1>" in text
+        assert len(re.findall(rf"<td>{year}-", text)) == int(n)
+    named = pages.get("/run/contests?q=LAST").text
+    assert "1 contest named “LAST”" in named
+    assert named.count("/run/c/") == 1
+    assert "There is no such contest." in pages.get("/run/contests?q=qqq&year=1975").text
 
 
 def test_distribution__shows_where_a_player_is(pages: TestClient) -> None:
