@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.datasets.round_teams import RoundTeams
@@ -26,7 +27,7 @@ from ..results.groups import board_values, check_value, group_table, has_value, 
 from ..results.places import PlaceOptions
 from ..results.player_names import PlayerHistory, alias_note, candidate_names
 from ..results.ranks import active as active_players
-from ..results.ranks import ranked
+from ..results.ranks import chosen, ranked
 from ..results.rated_rounds import RatedRounds
 from ..results.rating_format import RatingFormat
 from ..results.titles import TitlesChoice, titles_of
@@ -171,6 +172,12 @@ class RatedRun:
             for column in skills.column_names:
                 table = table.append_column(column, skills.column(column))
         return PlayerHistory(name, table, alias_note(self.dataset, handle, name), self.format)
+
+    def place_of(self, history: PlayerHistory) -> tuple[int | None, int]:
+        """The place of a player, None of a provisional one, and the number of ranked players."""
+        board = self.leaderboard()
+        row = pc.index(board.column("player"), history.rows.column("player")[0]).as_py()
+        return board.column("place")[row].as_py(), chosen(board, "hide").num_rows
 
     def between(self, handle: str, start: int, end: int) -> DatesDifference:
         """The difference of a player's skill between two dates; see :func:`.dates.difference_between`.

@@ -146,11 +146,15 @@ def _print_entrants(prediction: Prediction, neutral: bool, form: Form) -> None:
 
     if form.name == "table":
         from ..terminal.show import entrants_table
+        from ..terminal.show_pairs import matrix_table, pair_lines
 
-        print_table(entrants_table(prediction, _MATRIX))
+        print_table(entrants_table(prediction))
+        if len(prediction) > _MATRIX:
+            pairs = len(prediction) * (len(prediction) - 1) // 2
+            print_line(f"not shown: the chances of {pairs:,} pairs; --pairs shows them")
+        else:
+            print_table(matrix_table(prediction))
         if len(prediction) == 2:
-            from ..terminal.show_pairs import pair_lines
-
             for line in pair_lines(prediction, neutral):
                 print_line(line)
     else:

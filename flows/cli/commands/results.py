@@ -156,13 +156,14 @@ def player(handle: str, chosen: ChosenRun, dates: tuple[int, int] | None, form: 
     if dates is not None:
         _between(handle, chosen, dates, form)
         return
-    history = chosen.rated().player(handle)
+    rated = chosen.rated()
+    history = rated.player(handle)
     if history.note:
         print_line(history.note, err=True)
     if form.name == "table":
         from ..terminal.show import player_table
 
-        print_table(player_table(history))
+        print_table(player_table(history, *rated.place_of(history)))
     else:
         write_rows(history.rows, form)
 

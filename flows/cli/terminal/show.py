@@ -11,11 +11,12 @@ from rich.text import Text
 
 from ranklake.storage import Entry
 
-from ...common.text import byte_size, cell, count, percent
+from ...common.text import byte_size, cell, count
 from ...common.times import utc
 from ...maintenance.status import DatasetStatus, LakeStatus, RunStatus
 from ...results.places import rounded_down
-from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
+from .show_pairs import by_expected_place
+from .tables import CONTEST, NAME, NUMBER, TEXT, WHOLE, new_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from ...results.places import PlaceOptions
     from ...results.player_names import PlayerHistory
     from ...results.rating_format import RatingFormat
-
-_MATRIX_NAME = 10  # width of a name as the heading of a column of chances
 
 
 def leaderboard_table(
@@ -94,7 +93,7 @@ def groups_table(rows: pa.Table, n_groups: int, form: RatingFormat) -> Table:
 
 def all_time_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Table:
     """The first rows of a leaderboard of all time of ``n_players``."""
-    columns = {"place": NUMBER, "level": NUMBER, "handle": NAME, "mu": NUMBER, "sigma": NUMBER, "contest": NAME}
+    columns = {"place": NUMBER, "level": NUMBER, "handle": NAME, "mu": NUMBER, "sigma": NUMBER, "contest": CONTEST}
     columns |= {"day": NUMBER, "rounds": NUMBER}
     caption = f"{rows.num_rows:,} of {count(n_players, 'player')}"
     table = new_table(columns, ("rounds", "mu", "contest", "day", "sigma"), caption=caption)
@@ -113,26 +112,25 @@ def all_time_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Table:
     return table
 
 
-def player_table(history: PlayerHistory) -> Table:
-    """One player's rounds."""
+def player_table(history: PlayerHistory, place: int | None, n_ranked: int) -> Table:
+    """One player's rounds below a summary; ``place`` among ``n_ranked`` players, None of a provisional one."""
     form = history.format
     of_teams = history.rows.column("team").null_count < history.rows.num_rows
     further = [*(["team"] if of_teams else []), *(["opponent"] if "opponent" in history.rows.column_names else [])]
-    columns = {"round": NUMBER, "day": NUMBER, "contest": NAME} | dict.fromkeys(further, NAME)
+    columns = {"round": NUMBER, "day": NUMBER, "contest": CONTEST} | dict.fromkeys(further, NAME)
     scored = history.rows.column("points").null_count < history.rows.num_rows
     numbers = ("place", "of", *(["points"] if scored else []), "performance", "rating", "change", "mu", "sigma")
     columns |= dict.fromkeys(numbers, NUMBER)
     hide = ("sigma", "mu", "round", "of", "performance", "day", "team", "points", "change")
-    table = new_table(columns, hide, title=Text(cell(history.handle)))
+    table = new_table(columns, hide, title=_player_line(history, place, n_ranked))
     before = None
     for row in history.rows.to_pylist():
-        place = f"{row['lo'] + 1:,}" + (f"-{row['hi'] + 1:,}" if row["hi"] > row["lo"] else "")
         table.add_row(
             f"{row['round_index']:,}",
             day(row["time_seconds"]),
             Text(cell(row["name"] or row["contest_id"])),
             *(Text(cell(row[name] or "")) for name in further),
-            place,
+            _interval(row["lo"] + 1, row["hi"] + 1),
             "" if row["n_players"] is None else f"{row['n_players']:,}",
             *(["" if row["points"] is None else f"{row['points']:,.12g}"] if scored else []),
             "" if row["perf"] is None else form.rating(row["perf"]),
@@ -145,32 +143,35 @@ def player_table(history: PlayerHistory) -> Table:
     return table
 
 
-def entrants_table(prediction: Prediction, matrix: int) -> Table:
-    """The entrants of a future round by expected place; up to ``matrix`` entrants with the chances of every pair."""
-    rows = prediction.table().reset_index().sort_values("expected_place", kind="stable")
-    few, form = len(rows) <= matrix, prediction.format
-    names = [Text(cell(str(name))) for name in rows["player"]]
+def _player_line(history: PlayerHistory, place: int | None, n_ranked: int) -> Text:
+    """One player in a line: rating, title, place among ``n_ranked`` players, the peak, and the last change."""
+    form, ratings = history.format, history.rows.column("rating").to_pylist()
+    parts = [form.rating(ratings[-1])]
+    if (step := form.titles.step(ratings[-1])) >= 0:
+        parts[0] += f" {cell(form.titles.ladder[step].name)}"
+    parts.append("provisional" if place is None else f"place {place:,} of {n_ranked:,}")
+    best = max(range(len(ratings)), key=ratings.__getitem__)
+    when = day(history.rows.column("time_seconds")[best].as_py())
+    parts.append(f"peak {form.rating(ratings[best])}" + f" on {when}" * bool(when))
+    if len(ratings) > 1:
+        parts.append(f"{form.change(ratings[-1] - ratings[-2])} in the last of {len(ratings):,} rounds")
+    return Text(f"{cell(history.handle)}: {', '.join(parts)}")
+
+
+def entrants_table(prediction: Prediction) -> Table:
+    """The entrants of a future round by expected place."""
+    rows, form = by_expected_place(prediction), prediction.format
     columns = {"expected place": NUMBER, "rating": NUMBER, "handle": NAME}
     columns |= dict.fromkeys(("mu", "sigma", "rounds"), NUMBER)
-    matrix_columns = [Text("before ").append_text(name) for name in names] if few else []
-    hide = ("sigma", "mu", "rounds", *(heading.plain for heading in reversed(matrix_columns)))
-    caption = "chance to finish before each other entrant" if few else f"{len(rows):,} entrants"
-    if few and prediction.games is not None:
-        caption += ", on neutral ground"  # the three chances below have the advantage of the first one
-    table = new_table(columns, hide, caption=caption)
-    for heading in matrix_columns:
-        table.add_column(heading, max_width=_MATRIX_NAME, **NUMBER)
-    chances = prediction.chances()[rows.index][:, rows.index] if few else None
-    for i, (name, row) in enumerate(zip(names, rows.to_dict("records"), strict=True)):
-        chance = [] if chances is None else ["" if i == j else percent(p) for j, p in enumerate(chances[i])]
+    table = new_table(columns, ("sigma", "mu", "rounds"), caption=count(len(rows), "entrant"))
+    for row in rows.to_dict("records"):
         table.add_row(
             f"{row['expected_place']:,.1f}",
             form.rating(row["rating"]),
-            name,
+            Text(cell(str(row["player"]))),
             form.belief(row["mu"]),
             form.belief(row["sigma"]),
             f"{row['n_rounds']:,}",
-            *chance,
         )
     return table
 
@@ -192,7 +193,7 @@ def outcomes_table(handle: str, rows: pd.DataFrame, n_players: int, form: Rating
 
 def log_table(title: str, entries: list[tuple[Entry, str]]) -> Table:
     """Corrections, each with its state."""
-    columns = {"when": WHOLE, "what": WHOLE, "contest": NAME, "player": NAME, "new name": NAME, "since": WHOLE}
+    columns = {"when": WHOLE, "what": WHOLE, "contest": CONTEST, "player": NAME, "new name": NAME, "since": WHOLE}
     columns |= {"who": NAME, "why": TEXT, "state": TEXT}
     table = new_table(columns, ("who", "since", "why", "when"), title=Text(title))
     for entry, state in entries:
@@ -223,7 +224,7 @@ def runs_tables(status: LakeStatus) -> Iterator[Table]:
         )
     yield table
     columns = {"run": NAME, "data set": NAME, "system": NAME, "state": TEXT, "rounds": NUMBER}
-    columns |= {"participations": NUMBER, "last contest": NAME}
+    columns |= {"participations": NUMBER, "last contest": CONTEST}
     columns |= {**dict.fromkeys(("day", "segments", "snapshots"), NUMBER), "smoothing": WHOLE, "size": NUMBER}
     hide = ("snapshots", "segments", "smoothing", "last contest", "participations", "data set", "day", "size", "system")
     table = new_table(columns, hide, title="runs")

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ...common.text import cell, count
 from .show import day
-from .tables import NAME, NUMBER, WHOLE, new_table
+from .tables import CONTEST, NAME, NUMBER, WHOLE, new_table
 
 _LISTED = 20  # components or contests of a run in a table; json has all
 
@@ -28,7 +28,7 @@ def components_table(rows: pa.Table) -> Table:
 
 def bridges_table(rows: pa.Table) -> Table:
     """The contests of a run that alone join two groups, by the players of the smaller one."""
-    columns = {"run": NAME, "contest": NAME, "day": WHOLE, "joins players": NUMBER, "such as": NAME, "to": NAME}
+    columns = {"run": NAME, "contest": CONTEST, "day": WHOLE, "joins players": NUMBER, "such as": NAME, "to": NAME}
     shown = rows.slice(0, _LISTED)
     caption = f"{shown.num_rows:,} of {count(rows.num_rows, 'contest')}"
     table = new_table(columns, ("run", "day"), caption=caption if rows.num_rows > _LISTED else None)

@@ -14,6 +14,8 @@ from ...results.rating_format import RatingFormat
 from .tables import NAME, NUMBER, WHOLE, new_table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ...frames.prediction import Prediction
 
 _OF_GAMES = ("win", "draw", "loss")
@@ -27,6 +29,26 @@ def compared_table(pairs: Sequence[Mapping[str, Any]], form: RatingFormat) -> Ta
     for pair in pairs:
         scores = [pair[name] for name in ("wins", "losses", "draws")]
         table.add_row(*_names(pair), *(f"{n:,}" for n in (sum(scores), *scores)), *_cells(pair, form))
+    return table
+
+
+def by_expected_place(prediction: Prediction) -> pd.DataFrame:
+    """The entrants of a round by expected place; the index has their rows in the prediction."""
+    return prediction.table().reset_index().sort_values("expected_place", kind="stable")
+
+
+def matrix_table(prediction: Prediction) -> Table:
+    """The chance of each entrant to finish before each other one, in percent; columns have the numbers of rows."""
+    rows = by_expected_place(prediction)
+    numbers = [str(number) for number in range(1, len(rows) + 1)]
+    caption = "chance to finish before the entrant of each number, %"
+    if prediction.games is not None:
+        caption += ", on neutral ground"  # the three chances of a game have the advantage of the first one
+    table = new_table({"no.": NUMBER, "handle": NAME, **dict.fromkeys(numbers, NUMBER)}, caption=caption)
+    chances = prediction.chances()[rows.index][:, rows.index]
+    for i, name in enumerate(rows["player"]):
+        cells = ("" if i == j else percent(p).removesuffix(" %") for j, p in enumerate(chances[i]))
+        table.add_row(numbers[i], Text(cell(str(name))), *cells)
     return table
 
 

@@ -4,7 +4,8 @@ The attributes of a column determine how it may shrink. They are those of rich, 
 
     NUMBER   aligned to the right, never shortened
     WHOLE    never shortened: dates, kinds
-    NAME     shortened with an ellipsis
+    NAME     shortened with an ellipsis: at its end, or in its middle if it has several words
+    CONTEST  as NAME, with more room
     TEXT     wrapped between words
 
 A heading is wrapped between words; a word longer than the column's ``max_width`` is shortened. No line of a cell is
@@ -28,10 +29,12 @@ Kind = Mapping[str, Any]
 NUMBER: Kind = {"justify": "right", "no_wrap": True, "overflow": "crop"}
 WHOLE: Kind = {"no_wrap": True, "overflow": "crop"}
 NAME: Kind = {"no_wrap": True, "overflow": "ellipsis"}
+CONTEST: Kind = {**NAME, "min_width": 28}
 TEXT: Kind = {"overflow": "fold"}
 
 _NAME_WIDTH, _TEXT_WIDTH = 16, 20  # minimum width of names and texts before columns are hidden
 _LEAST = 4  # minimum width in any case
+_MOST_WORDS = 24  # of a name that is shortened in its middle
 _HEAD_WORD = 16  # longest word of a heading that is not shortened
 _LIKE = str.maketrans({"↑": "^", "↓": "v", "±": "+-", "…": "..."})  # for an output encoding other than Unicode
 
@@ -109,8 +112,37 @@ def _spread(columns: Sequence[Column], room: int, comfortable: bool) -> None:
         widths[at] += more
         room -= more
     for column, width in zip(columns, widths, strict=True):
-        column.width, column.max_width = width, None
+        column.width, column.max_width, column.min_width = width, None, None
+        if column.no_wrap and column.overflow == "ellipsis":
+            column._cells = [_fitting(cell, width) for cell in column.cells]
         column.header = Text("\n").join(_head_lines(_as_text(column.header), width))
+
+
+def _fitting(name: Any, width: int) -> Any:
+    """A name of several words without some of them; others are cut by rich."""
+    if _width(name) <= width or "\n" in _plain(name):
+        return name
+    return Text(shorten(_plain(name), width), name.style if isinstance(name, Text) else "")
+
+
+def shorten(name: str, width: int) -> str:
+    """A name with an ellipsis for some of its words, if it then fits into ``width`` cells; else the name as it is.
+
+    The first word stays. As few digits as possible are lost, then as few characters: "Educational Codeforces Round 12
+    (Div. 2)" becomes "Educational … Round 12 (Div. 2)".
+    """
+    words = name.split(" ")
+    if cell_len(name) <= width or not 1 < len(words) <= _MOST_WORDS:
+        return name
+    cuts = [(i, j) for i in range(1, len(words)) for j in range(i + 1, len(words) + 1)]
+    made = {cut: " ".join([*words[: cut[0]], "…", *words[cut[1] :]]) for cut in cuts}
+    fitting = [cut for cut in cuts if cell_len(made[cut]) <= width]
+
+    def lost(cut: tuple[int, int]) -> tuple[int, int]:
+        gone = "".join(words[cut[0] : cut[1]])
+        return sum(map(str.isdigit, gone)), len(gone)
+
+    return made[min(fitting, key=lost)] if fitting else name
 
 
 def _head_lines(header: Text, width: int) -> Iterator[Text]:
@@ -147,7 +179,7 @@ def _least(column: Column, comfortable: bool) -> int:
     if _is_whole(column):
         return max(longest, head)
     if column.no_wrap:
-        return max(min(longest, _NAME_WIDTH if comfortable else _LEAST), head)
+        return max(min(longest, (column.min_width or _NAME_WIDTH) if comfortable else _LEAST), head)
     word = max((cell_len(word) for cell in column.cells for word in _plain(cell).split()), default=0)
     return max(min(longest, max(_TEXT_WIDTH, min(word, 2 * _TEXT_WIDTH)) if comfortable else _LEAST), head)
 

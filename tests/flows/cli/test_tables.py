@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from ranklake.flows.cli.terminal.tables import NAME, NUMBER, TEXT, WHOLE, fit, new_table, print_fitted
+from ranklake.flows.cli.terminal.tables import CONTEST, NAME, NUMBER, TEXT, WHOLE, fit, new_table, print_fitted, shorten
 from ranklake.storage import Contest, Dataset, Lake
 
 NAMES = ["ada", "a player whose name has no end to it", "选手选手选手选手选手选手", "grace_hopper_1906"]
@@ -213,3 +213,44 @@ def test_table__without_rows_is_a_sentence(
     assert answer.code == 0
     assert said in answer.out
     assert len(answer.out.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "shown"),
+    [
+        ("Educational Codeforces Round 12 (Div. 2)", 31, "Educational … Round 12 (Div. 2)"),
+        ("Educational Codeforces Round 12 (Div. 2)", 40, "Educational Codeforces Round 12 (Div. 2)"),
+        ("Codeforces Round 1234 (Div. 1 + Div. 2)", 24, "Codeforces Round 1234 …"),
+        ("Codeforces Round 1234 (Div. 1 + Div. 2)", 5, "Codeforces Round 1234 (Div. 1 + Div. 2)"),
+        ("AtCoder Beginner Contest 300", 20, "AtCoder … 300"),
+        ("one_long_word_without_any_space", 10, "one_long_word_without_any_space"),
+        ("選手 権 大会 第12回", 14, "選手 … 第12回"),
+        ("word " * 200, 10, "word " * 200),
+    ],
+)
+def test_shorten__keeps_the_numbers_of_a_name(name: str, width: int, shown: str) -> None:
+    assert shorten(name, width) == shown
+
+
+def test_table__shortens_a_contest_in_its_middle() -> None:
+    table = new_table({"day": NUMBER, "contest": CONTEST, "rating": NUMBER})
+    table.add_row("2020-01-01", "Educational Codeforces Round 12 (Rated for Div. 2)", "1500")
+    assert fit(table, 60) == []
+    (shown,) = table.columns[1].cells
+    assert str(shown) == "Educational Codeforces Round 12 …"
+
+
+def test_player__begins_with_a_summary(invoke: Command, lake: Lake) -> None:
+    text = invoke("player", "ada", *AT_RUN, "--titles", "codeforces", "--lake", lake.url).out
+    summary = " ".join(text.partition("┏")[0].split())
+    facts = r"ada: \d+ [a-z ]+, place \d+ of [\d,]+, peak \d+ on \d{4}-\d\d-\d\d, [+-]\d+ in the last of 8 rounds"
+    assert re.fullmatch(facts, summary), summary
+
+
+def test_predict__has_the_chances_of_all_pairs_or_names_the_option(invoke: Command, lake: Lake) -> None:
+    few = invoke("predict", *NAMES, *AT_RUN, "--lake", lake.url)
+    assert few.out.count("┏") == 2
+    assert "chance to finish before the entrant of each number, %" in few.out
+    many = invoke("predict", "ada", "--newcomers", "9", *AT_RUN, "--lake", lake.url)
+    assert many.out.count("┏") == 1
+    assert "not shown: the chances of 45 pairs; --pairs shows them" in many.out
