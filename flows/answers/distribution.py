@@ -85,20 +85,25 @@ def distribution_of(
 
     ``active_since``: only players whose last contest ended then or later, UTC seconds. Raises as :func:`distribution`.
     """
+    shown = counted(board, active_since)
+    result = distribution(shown.column("rating").to_numpy(), width).to_json()
+    return result if handle is None else result | {"player": placed(board, shown, handle)}
+
+
+def counted(board: pa.Table, active_since: int | None = None) -> pa.Table:
+    """The rows of the players of a leaderboard who count: the ranked ones, with a contest then or later."""
     shown = chosen(board, "hide")
-    if active_since is not None:
-        shown = shown.filter(pa.array(were_active(shown, active_since)))
-    ratings = shown.column("rating").to_numpy()
-    ratings = ratings[np.isfinite(ratings)]
-    result = distribution(ratings, width).to_json()
-    if handle is not None:
-        rating = below = None
-        if (row := pc.index(board.column("handle"), handle).as_py()) >= 0:
-            rating = board.column("rating")[row].as_py()
-            if board.column("place")[row].is_valid:
-                below = _percentile(shown, board.slice(row, 1))
-        result["player"] = {"handle": handle, "rating": rating, "percentile": below}
-    return result
+    return shown if active_since is None else shown.filter(pa.array(were_active(shown, active_since)))
+
+
+def placed(board: pa.Table, shown: pa.Table, handle: str) -> dict[str, Any]:
+    """``handle, rating, percentile`` of a player of a leaderboard among ``shown`` ones; None for what there is not."""
+    rating = below = None
+    if (row := pc.index(board.column("handle"), handle).as_py()) >= 0:
+        rating = board.column("rating")[row].as_py()
+        if board.column("place")[row].is_valid:
+            below = _percentile(shown, board.slice(row, 1))
+    return {"handle": handle, "rating": rating, "percentile": below}
 
 
 def _percentile(shown: pa.Table, player: pa.Table) -> float:

@@ -211,7 +211,11 @@ class PublishedRun(IndexRows):
     ) -> dict[str, Any]:
         """The distribution of ratings, now or ``at`` a time; see :func:`.distribution_of`. Raises as :meth:`player`."""
         name = None if handle is None else self.handles.handle(self.handles.row(handle))
-        return distribution_of(self._leaderboard_at(at).table, width, active_since, name)
+        return distribution_of(self.table_at(at), width, active_since, name)
+
+    def table_at(self, at: int | None = None) -> pa.Table:
+        """All rows of the leaderboard, now or ``at`` a time."""
+        return self._leaderboard_at(at).table
 
     def count(self, low: float | None = None, high: float | None = None) -> int:
         """Number of ranked players with a rating of at least ``low`` and below ``high``."""

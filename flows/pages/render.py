@@ -119,7 +119,7 @@ class Templates:
             preview_rows=lambda rows: markup(preview_rows(rows, form, links, run.names)),
             name_of=run.name_of,
             draw_history=lambda players: history_graph(players, form),
-            draw_histogram=lambda bins, mark=None: histogram_graph(bins, form, mark),
+            draw_histogram=lambda bins, marks=(), log=False: histogram_graph(bins, form, marks, log),
             **context,
         )
         return page

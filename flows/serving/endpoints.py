@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from ranklake.storage import MissingError
@@ -13,7 +12,7 @@ from ..answers.handles import NoPlayerError
 from ..answers.leaderboard import ORDERS, Group, Page
 from ..answers.run import PublishedRun
 from ..common.configuration.settings import check_uncertainty, find_system
-from ..common.times import spelled
+from ..common.times import spelled, year_start
 from ..results.places import RULES, PlaceOptions
 from ..results.ranks import PROVISIONAL
 from .messages.parameters import Parameter
@@ -195,7 +194,7 @@ def _compare(run: PublishedRun, values: Values) -> Any:
 
 def _distribution(run: PublishedRun, values: Values) -> Any:
     try:
-        at = None if values["year"] is None else int(datetime(values["year"] + 1, 1, 1, tzinfo=UTC).timestamp()) - 1
+        at = None if values["year"] is None else year_start(values["year"] + 1) - 1
         return run.distribution(values["width"], values["active_since"], values["handle"], at)
     except ValueError as error:
         raise Problem.of_parameter("width", str(values["width"]), str(error)) from error

@@ -63,7 +63,14 @@ PARAMETERS = {  # of the query, by route; a page sees no others
         Parameter("page", "integer", "Number of the page.", 0, 0, 9_999_999),
     ),
     "/{run}/compare": (Parameter("h", "handles", "Handles with commas between them.", (), 0, MOST_COMPARED),),
-    "/{run}/distribution": (Parameter("handle", "text", "A player to show.", None, 1, 1000),),
+    "/{run}/distribution": (
+        Parameter("handle", "text", "A player to show.", None, 1, 1000),
+        Parameter("handle2", "text", "Another player to show.", None, 1, 1000),
+        Parameter("active", "text", "Only players with a contest in this time before the end.", "",
+                  choices=tuple(leaderboard_page.ACTIVE)),
+        Parameter("year", "integer", "Ratings at the end of a year, UTC.", None, 1, 9998),
+        Parameter("log", "text", "With a logarithmic axis.", "", choices=("0", "1")),
+    ),
 }  # fmt: skip
 
 
@@ -84,7 +91,7 @@ class ServerPages:
             Route("/static/{name}", self._static),
             Route("/{run}", self._first),
             self._page("/{run}/contests", "contests", _contests),
-            self._page("/{run}/distribution", "distribution", _distribution),
+            self._page("/{run}/distribution", "distribution", _distribution, ("handle", "handle2", "year")),
             self._page("/{run}/groups", "groups", lambda run, links, _: groups_page.groups(run.groups_table, links)),
             self._page("/{run}/compare", "compare", _compare),
             Route("/{run}/preview", self._preview, methods=["GET", "POST"]),
@@ -116,9 +123,12 @@ class ServerPages:
         headers = _HEADERS | {"cache-control": "no-store", "vary": "Accept"}
         return Response(html, problem.status, headers, media_type="text/html")
 
-    def _page(self, path: str, template: str, context: Context) -> Route:
+    def _page(self, path: str, template: str, context: Context, long: tuple[str, ...] = ()) -> Route:
+        """The route of a page; with the parameters ``long`` it is a long computation."""
+
         async def answer(request: Request) -> Response:
-            return await self._render(request, template, context, path)
+            given = request.query_params
+            return await self._render(request, template, context, path, any(given.get(name) for name in long))
 
         return Route(path, answer)
 
@@ -296,8 +306,7 @@ def _contests(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -
 
 
 def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
-    one = None if given["handle"] is None else players_page.about(run, run.player(given["handle"]))
-    return distribution_page.distribution(run.ranked_table, run.titles, one)
+    return distribution_page.of_run(run, links, given)
 
 
 def _compare(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:

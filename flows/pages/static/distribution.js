@@ -1,46 +1,52 @@
-// The distribution on the static site: where one player is.
-import { format, kind, manifest, player, readable, visible } from "./data.js";
+// The distribution on the static site: where one or two players are.
+import { element, format, kind, manifest, player, playerAddress, readable, visible } from "./data.js";
 
 const NS = "http://www.w3.org/2000/svg";
-const svg = document.querySelector(".histogram");
 const form = document.querySelector("[data-here]");
 const notice = document.querySelector("[data-notice]");
+const legend = document.querySelector("[data-legend]");
 
-function mark(rating) {
+function drawn(name, attributes) {
+  const made = document.createElementNS(NS, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+/** A line at a rating in a drawing, with the name above it: the same as in histogram.svg. */
+function mark(svg, rating, name, number) {
   const { start, width, left, step } = svg.dataset;
   const { width: wide, height } = svg.viewBox.baseVal;
   const x = Math.min(Math.max(Number(left) + ((rating - start) / width) * step, Number(left)), wide - left);
-  svg.querySelector(".here")?.remove();
-  const group = document.createElementNS(NS, "g");
-  group.setAttribute("class", "here");
-  const line = document.createElementNS(NS, "path");
-  line.setAttribute("d", `M${x} 28V${height - 32}`);
-  const text = document.createElementNS(NS, "text");
-  text.setAttribute("x", x);
-  text.setAttribute("y", 21);
-  text.setAttribute("text-anchor", x < 120 ? "start" : x > wide - 120 ? "end" : "middle");
-  text.textContent = "you are here";
-  group.append(line, text);
+  const group = drawn("g", { class: `here s${number}` });
+  const text = drawn("text", { x, y: 13 + 14 * number, "text-anchor": x < 160 ? "start" : x > wide - 160 ? "end" : "middle" });
+  text.textContent = name.length > 24 ? `${name.slice(0, 23)}…` : name;
+  group.append(drawn("path", { d: `M${x} ${18 + 14 * number}V${height - 32}` }), text);
   svg.append(group);
 }
 
-async function show(handle) {
-  const [site, one] = await Promise.all([manifest(), player(handle)]);
-  if (!one) {
-    notice.textContent = `No rated player is called ${visible(handle)}.`;
-    return;
-  }
-  const rating = one.rating.at(-1);
+async function show(handles) {
+  const [site, ...found] = await Promise.all([manifest(), ...handles.map(player)]);
   const { number, share } = format(site);
-  notice.textContent = `${visible(handle)}: rating ${number(rating)}, ${one.missing ? `provisional: ${one.missing}` : `better than ${share(one.below)} of ${site.ranked.toLocaleString("en")} players`}`;
-  mark(rating);
+  found.forEach((one, i) => {
+    if (!one) {
+      notice.append(`No rated player is called ${visible(handles[i])}. `);
+      return;
+    }
+    const at = legend.children.length;
+    const rating = one.rating.at(-1);
+    const place = one.missing ? `provisional: ${one.missing}` : `better than ${share(one.below)} of ${site.ranked.toLocaleString("en")} players`;
+    legend.append(element("li", { class: `key s${at}` }, element("a", { href: playerAddress(handles[i]) }, visible(one.name ?? handles[i])), `: rating ${number(rating)}, ${place}`));
+    for (const svg of document.querySelectorAll(".histogram")) mark(svg, rating, visible(handles[i]), at);
+  });
 }
 
 if (kind === "site") {
   form.hidden = false;
-  const handle = new URLSearchParams(location.search).get("handle");
-  if (handle) {
-    document.getElementById("handle").value = handle;
-    readable(notice, show(handle));
-  }
+  const given = new URLSearchParams(location.search);
+  const handles = ["handle", "handle2"].map((name) => given.get(name)?.trim() ?? "");
+  ["handle", "handle2"].forEach((name, i) => { form.elements[name].value = handles[i]; });
+  legend.replaceChildren();
+  notice.textContent = "";
+  const asked = [...new Set(handles.filter(Boolean))];
+  if (asked.length) readable(notice, show(asked));
 }

@@ -107,6 +107,13 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "sections": [(1970, listed)], "page": 0, "n_pages": 2, "pages": links.contests, "total": 3,
         "form": {"q": name, "year": 1970} if isinstance(links, ServerLinks) else None, "games": False,
     }  # fmt: skip
+    form = {"handle": name, "handle2": name, "active": "1y", "year": 1970, "spans": [("1y", "a year")], "years": [1970]}
+    shown = {
+        "bins": bins, "titles": titles, "marks": [player(name)] * 2, "log": True,
+        "notes": [{"text": name, "near": [name], "year": None}, {"text": name, "near": [], "year": 1970}],
+        "form": form if isinstance(links, ServerLinks) else None,
+        "title_link": (lambda title: links.leaderboard(0, title=title)) if isinstance(links, ServerLinks) else None,
+    }  # fmt: skip
     games = {"games": 20, "nu": 0.7, "advantage": 30.0, "advantage_error": 9.0}
     both = {"players": [player(name)] * 2, "pairs": [pair], "apart": name, "history": {"players": [series] * 2}}
     one = {"player": player(name, **{name: name}), "rounds": rounds, "history": {"players": [series]}}
@@ -141,7 +148,7 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "contest": templates.render("contest", run, links, contest=about, rows=rows, data=""),
         "contest of teams": templates.render("contest", run, links, contest=about, rows=rows | teams,
                                              data=links.static("rows.json")),
-        "distribution": templates.render("distribution", run, links, bins=bins, titles=titles, player=player(name)),
+        "distribution": templates.render("distribution", run, links, **shown),
     }  # fmt: skip
 
 
@@ -368,6 +375,9 @@ def test_histogram__has_a_bar_for_every_bin() -> None:
     assert len(graph["bars"]) == len(bins.counts)
     assert [tick["text"] for tick in graph["ticks"]] == [str(value) for value in range(400, 2601, 200)]
     assert [level["text"] for level in graph["levels"]] == ["100", "200", "300"]
+    log = histogram_graph(bins, RatingFormat(NONE, 0), log=True)
+    assert [level["text"] for level in log["levels"]] == ["1", "10", "100"]
+    assert log["levels"][0]["y"] < log["base"]
 
 
 def test_titles__of_a_file_colour_the_pages() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tracemalloc
 from base64 import b64encode
@@ -229,13 +230,54 @@ def test_contests__are_chosen_by_year_and_name(pages: TestClient) -> None:
     named = pages.get("/run/contests?q=LAST").text
     assert "1 contest named “LAST”" in named
     assert named.count("/run/c/") == 1
-    assert "There is no such contest." in pages.get("/run/contests?q=qqq&year=1975").text
+    assert "There is no such contest." in pages.get("/run/contests?q=qqq&year=1971").text
 
 
-def test_distribution__shows_where_a_player_is(pages: TestClient) -> None:
-    assert "you are here" in pages.get("/run/distribution?handle=player 1").text
-    assert "you are here" not in pages.get("/run/distribution").text
-    assert pages.get("/run/distribution?handle=nobody").status_code == 404
+MARKS = re.compile(r'<g class="here s(\d)"><path d="M([\d.]+) [^>]*/><text [^>]*>([^<]*)</text></g>')
+
+
+def test_distribution__marks_two_players(pages: TestClient, lake: Lake) -> None:
+    text = pages.get("/run/distribution?handle=player 1&handle2=old one").text
+    assert [(number, name) for number, _, name in MARKS.findall(text)] == [("0", "player 1")]
+    text = pages.get("/run/distribution?handle=player 1&handle2=Zoë").text
+    found = {name: float(x) for _, x, name in MARKS.findall(text)}
+    run = open_published(lake, "run")
+    players = {name: run.player(name) for name in ("player 1", "Zoë")}
+    assert (found["player 1"] < found["Zoë"]) == (players["player 1"]["rating"] < players["Zoë"]["rating"])
+    for name, player in players.items():
+        shown = f"rating {player['rating']:.0f}, better than {math.floor(100 * player['percentile']) / 100:.2f} %"
+        assert f'">{name}</a>: {shown}' in text
+    assert not MARKS.findall(pages.get("/run/distribution").text)
+
+
+def test_distribution__of_a_wrong_name_shows_the_other_one(pages: TestClient) -> None:
+    answer = pages.get("/run/distribution?handle=PLAYER 1&handle2=player 2&year=1971")
+    assert answer.status_code == 200
+    assert "No player is called PLAYER 1" in answer.text
+    assert '<a href="/run/distribution?handle=player%201">player 1</a>' in answer.text
+    assert [name for _, _, name in MARKS.findall(answer.text)] == ["player 2"]
+    assert "was not rated by the end of 1900" in pages.get("/run/distribution?handle=player 2&year=1900").text
+
+
+def test_distribution__has_filters_and_a_logarithmic_axis(pages: TestClient) -> None:
+    def heights(query: str) -> list[tuple[int, float]]:
+        text = pages.get(f"/run/distribution?{query}").text
+        bars = re.findall(r'height="([\d.]+)"><title>[^<]*: ([\d,]+)</title>', text)
+        return [(int(n.replace(",", "")), float(height)) for height, n in bars]
+
+    for query, parameters in (("", {}), ("active=1y", {"active": "1y"}), ("active=3y&year=1971", {})):
+        linear, log = heights(query), heights(f"{query}&log=1")
+        total = sum(n for n, _ in linear)
+        assert [n for n, _ in linear] == [n for n, _ in log]
+        if "year" not in query:
+            params = parameters | {"provisional": "hide", "limit": 1}
+            assert total == pages.get("/api/v1/runs/run/leaderboard", params=params).json()["total"]
+        highest = max(n for n, _ in linear)
+        tallest = max(height for _, height in linear)
+        for (n, height), (_, logarithmic) in zip(linear, log, strict=True):
+            assert height == pytest.approx(max(tallest * n / highest, n > 0), abs=0.02)
+            expected = tallest * math.log(2 * n) / math.log(2 * highest) if n else 0.0
+            assert logarithmic == pytest.approx(expected, abs=0.02)
 
 
 # Previews
@@ -340,7 +382,7 @@ BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;
     [("/run/p/PLAYER 1", 404, "/run/p/player%201"), ("/run/c/last", 404, "/run/c/last%2F1"), ("/hidden", 404, "/run"),
      ("/run?page=x", 400, "/run"), ("/hidden/p/player 1", 404, "/run"), ("/none/contests", 404, "/run"),
      ("/run/p/nobody/graph.svg", 404, "/run"), ("/nothing/at/all", 404, "/"),
-     ("/run/distribution?handle=PLAYER 1", 404, "/run"), ("/run?page=9999999&active=", 404, "/run?active=&amp;page=0")],
+     ("/run?page=9999999&active=", 404, "/run?active=&amp;page=0")],
 )  # fmt: skip
 def test_errors__are_pages_for_a_browser_with_links_to_what_is_near(
     pages: TestClient, path: str, status: int, link: str

@@ -29,8 +29,8 @@ PLACES = {"interval": 0.5, "min_rounds": 12}
 PAGES = {  # and what is there when a page is complete
     "index.html": "tbody tr",
     "{v}leaderboard/000.html": "tbody tr",
-    "{v}contests.html": "label.filter:not([hidden])",
-    "{v}distribution.html": "form.ask:not([hidden])",
+    "{v}contests.html": "[data-named]:not([hidden])",
+    "{v}distribution.html": "form.marks:not([hidden])",
     "{v}groups.html": "table.groups",
     "{v}active.html": "tbody tr",
     "player.html?h=player%207": "svg.graph .line",
@@ -152,7 +152,7 @@ def test_player__without_a_place_lacks_rounds(site: Site) -> None:
     ]
     here = site.open(f"{{v}}distribution.html?handle={quote(row['handle'])}")
     here.wait_for_selector(".here")
-    assert here.locator("[data-notice]").inner_text().endswith(missing)
+    assert here.locator("[data-legend] li").inner_text().endswith(missing)
     assert site.errors == []
 
 
@@ -215,9 +215,12 @@ def test_contest__shows_the_other_rows_on_request(site: Site) -> None:
 
 
 def test_distribution__marks_a_player(site: Site) -> None:
-    page = site.open("{v}distribution.html?handle=player%207")
-    page.wait_for_selector(".here")
-    assert page.locator("[data-notice]").inner_text().startswith("player 7: rating ")
+    page = site.open("{v}distribution.html?handle=player%207&handle2=player%208")
+    page.wait_for_selector(".here.s1")
+    for number, text in enumerate(page.locator("[data-legend] li").all_inner_texts()):
+        assert text.startswith(f"player {7 + number}: rating ")
+    page.locator(".log summary").click()
+    assert page.locator(".log .here").count() == 2
 
 
 def test_compare__counts_common_contests(site: Site) -> None:
@@ -258,7 +261,7 @@ def test_hostile_handle__is_a_text_everywhere(site: Site) -> None:
 def test_tables__need_no_script(site: Site) -> None:
     for path, rows in (("index.html", 80), ("{v}leaderboard/000.html", 80), ("{v}contests.html", 40)):
         page = site.open(path, java_script_enabled=False)
-        assert page.locator("tbody tr").count() == rows
+        assert page.locator("tbody tr:not(.year)").count() == rows
         page.locator("tbody a").first.click()
         assert page.locator("h1").count() == 1
     page = site.open("{v}contests.html", java_script_enabled=False)
