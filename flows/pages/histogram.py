@@ -12,8 +12,8 @@ import numpy.typing as npt
 from ..answers.distribution import Distribution
 from ..results.rating_format import RatingFormat
 from ..results.titles import Titles
+from .axes import multiples
 from .colours import title_class
-from .graph import multiples
 
 _TICKS, _LEVELS = 12, 4
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 960, 320, 8, 32, 34

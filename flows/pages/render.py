@@ -118,7 +118,7 @@ class Templates:
             standing_rows=lambda rows: markup(standing_rows(rows, form, links, run.names)),
             preview_rows=lambda rows: markup(preview_rows(rows, form, links, run.names)),
             name_of=run.name_of,
-            draw_history=lambda players: history_graph(players, form),
+            draw_history=lambda of: history_graph(of["players"], form, of["view"], of["span"]),
             draw_histogram=lambda bins, marks=(), log=False: histogram_graph(bins, form, marks, log),
             **context,
         )

@@ -17,6 +17,7 @@ from ..answers.handles import NoPlayerError
 from ..answers.leaderboard import ORDERS
 from ..answers.run import PublishedRun
 from ..pages.colours import title_styles
+from ..pages.graph import VIEWS
 from ..pages.links import ServerLinks
 from ..pages.pictures import style_policy
 from ..pages.render import POLICY, Templates, package_files
@@ -27,6 +28,7 @@ from ..pages.views import groups as groups_page
 from ..pages.views import leaderboard as leaderboard_page
 from ..pages.views import players as players_page
 from ..pages.views import run as run_page
+from ..pages.views.graph_data import Window
 from .endpoints import MOST_COMPARED, check_title, group_of, no_contest
 from .messages.parameters import Parameter, parse_form
 from .messages.problems import Problem
@@ -44,6 +46,12 @@ _EMBEDDED = {"cross-origin-resource-policy": "cross-origin", "access-control-all
 
 Context = Callable[[PublishedRun, ServerLinks, Mapping[str, Any]], dict[str, Any]]
 
+_OF_GRAPH = (
+    Parameter("view", "text", "What the graph shows: ratings, or places over time.", "rating", choices=tuple(VIEWS)),
+    Parameter("from", "time", "The first day of the graph."),
+    Parameter("to", "time", "The last day of the graph."),
+)
+_PLAYER = "/{run}/p/{handle}"
 PARAMETERS = {  # of the query, by route; a page sees no others
     "/{run}": (
         Parameter("q", "text", "Part of a handle, to find its page."),
@@ -62,7 +70,11 @@ PARAMETERS = {  # of the query, by route; a page sees no others
         Parameter("year", "integer", "Only contests of a year, UTC.", None, 1, 9998),
         Parameter("page", "integer", "Number of the page.", 0, 0, 9_999_999),
     ),
-    "/{run}/compare": (Parameter("h", "handles", "Handles with commas between them.", (), 0, MOST_COMPARED),),
+    "/{run}/compare": (
+        Parameter("h", "handles", "Handles with commas between them.", (), 0, MOST_COMPARED),
+        *_OF_GRAPH,
+    ),
+    _PLAYER: _OF_GRAPH,
     "/{run}/distribution": (
         Parameter("handle", "text", "A player to show.", None, 1, 1000),
         Parameter("handle2", "text", "Another player to show.", None, 1, 1000),
@@ -161,14 +173,12 @@ class ServerPages:
         """A player, the same under an old name; several handles with commas are compared."""
         run, handle = run_of(request), request.path_params["handle"]
         if (current := _current(run, handle)) is None and "," in handle:
-            (parameter,) = PARAMETERS["/{run}/compare"]
-            compare: Context = lambda run, links, given: _compare(run, links, {"h": parameter.read(handle)})  # noqa: E731
-            return await self._render(request, "compare", compare)
+            parameter, *_ = PARAMETERS["/{run}/compare"]
+            compare: Context = lambda run, links, given: _compare(run, links, {**given, "h": parameter.read(handle)})  # noqa: E731
+            return await self._render(request, "compare", compare, _PLAYER)
         if current not in (None, handle):
             return RedirectResponse(_links(request).player(current), 301, _HEADERS)
-        return await self._render(
-            request, "player", lambda run, links, given: players_page.player(run, given["handle"])
-        )
+        return await self._render(request, "player", _one_player, _PLAYER)
 
     async def _preview(self, request: Request) -> Response:
         """The form for a preview; by POST with the changes, or with the reason why there are none."""
@@ -197,7 +207,7 @@ class ServerPages:
         """The graph or the badge of a player, to embed in other pages."""
 
         def make(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> Body:
-            return Body(players_page.picture(run, given["handle"], name).encode(), "image/svg+xml")
+            return Body(players_page.picture(run, given["handle"], name, Window.given(given)).encode(), "image/svg+xml")
 
         async def answer(request: Request) -> Response:
             run, handle = run_of(request), request.path_params["handle"]
@@ -206,7 +216,7 @@ class ServerPages:
                 return await self._player(request)
             if current not in (None, handle):
                 return RedirectResponse(_links(request).picture(current, name), 301, _HEADERS)
-            response = await self._conditional(request, make)
+            response = await self._conditional(request, make, _PLAYER)
             response.headers.update(_EMBEDDED | {"content-security-policy": style_policy(run.titles)})
             return response
 
@@ -310,7 +320,12 @@ def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any
 
 
 def _compare(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
-    return players_page.compare(run, list(dict.fromkeys(handle.strip() for handle in given["h"] if handle.strip())))
+    handles = list(dict.fromkeys(handle.strip() for handle in given["h"] if handle.strip()))
+    return players_page.compare(run, handles, Window.given(given))
+
+
+def _one_player(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
+    return players_page.player(run, given["handle"], Window.given(given))
 
 
 def _contest(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ..common.adapters import refuse_games
 from ..common.extras import need
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import byte_size, count
-from ..pages.views import players as players_page
+from ..pages.views.graph_data import ladder
 from ..results.titles import TitlesChoice
 from .content import SiteContent, digest
 from .parts import SiteParts
@@ -110,7 +110,7 @@ def _write(
         "dataset": content.dataset,
         "decimals": content.format.decimals,
         "uncertainty": parts.uncertainty,
-        "titles": players_page.ladder(content.format.titles),
+        "titles": ladder(content.format.titles),
         "players": parts.board.num_rows,
         "ranked": parts.facts.n_ranked,
         "rounds": content.n_rounds,

@@ -1,6 +1,6 @@
 // The comparison of players: the graph, and on the static site all values.
 import { element, format, manifest, placeText, player, playerAddress, visible } from "./data.js";
-import { draw, start } from "./graph.js";
+import { drawAsked, start } from "./graph.js";
 
 const MOST = 20;
 const figure = document.querySelector("[data-graph]");
@@ -38,7 +38,7 @@ function skills(site, show, one, other) {
 
 function fill(site, players) {
   const show = format(site);
-  document.querySelector("[data-players] tbody").replaceChildren(...players.map((one, p) => element("tr", {},
+  document.querySelector("main [data-players] tbody").replaceChildren(...players.map((one, p) => element("tr", {},
     element("td", {}, element("span", { class: `key line s${p % 8}` }), element("a", { class: show.tier(one.rating.at(-1)), href: playerAddress(one.handle) }, visible(one.handle))),
     element("td", {}, placeText(one)),
     element("td", { class: show.tier(one.rating.at(-1)) }, `${show.number(one.rating.at(-1))}${one.missing ? "?" : ""}`),
@@ -50,7 +50,7 @@ function fill(site, players) {
     element("td", { class: "wide" }, String(met.rounds)),
     element("td", {}, `${met.first} : ${met.second}`, ...(met.ties ? [element("small", {}, ` (${met.ties} tied)`)] : [])),
     ...skills(site, show, one, other))));
-  document.querySelector("[data-players]").hidden = false;
+  document.querySelector("main [data-players]").hidden = false;
   for (const part of document.querySelectorAll("[data-pairs], [data-skills]")) part.hidden = pairs.length === 0;
 }
 
@@ -69,5 +69,5 @@ start(figure, notice, async (text) => {
   ].join(" ");
   if (!players.length) return;
   fill(site, players);
-  draw(figure, site, players);
+  await drawAsked(figure, site, players);
 });

@@ -130,6 +130,11 @@ export async function player(handle) {
   return { handle, ...columns, ...place };
 }
 
+/** The places of a player over time; null before the first one. */
+export async function places(one) {
+  return one;
+}
+
 /** A place with its interval, as 12 (9-17); a dash for a provisional player. */
 export function placeText({ place_now: place, place_high: high, place_low: low }) {
   const count = (value) => value.toLocaleString("en");

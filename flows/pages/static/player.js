@@ -1,8 +1,8 @@
 // The page of a player: the graph, and on the static site all values.
 import { contestAddress, day, element, format, manifest, placeText, player, playerAddress, search, version, visible, root } from "./data.js";
-import { draw, start } from "./graph.js";
+import { drawAsked, start } from "./graph.js";
 
-const page = document.querySelector("[data-player]");
+const page = document.querySelector("main [data-player]");
 const figure = page.querySelector("[data-graph]");
 const field = (name) => page.querySelector(`[data-field=${name}]`);
 
@@ -51,5 +51,5 @@ start(figure, notice, async (handle) => {
   const here = `handle=${encodeURIComponent(handle)}`;
   field("distribution").href = `${root}${await version()}distribution.html?${here}`;
   field("compare").href = `${root}compare.html?h=${encodeURIComponent(handle)}`;
-  draw(figure, site, [one]);
+  await drawAsked(figure, site, [one]);
 });

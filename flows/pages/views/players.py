@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ...answers.run import PublishedRun
 from ...common.finite import finite_json
 from ...results.rating_format import RatingFormat
-from ...results.titles import Titles
 from ..pictures import badge, graph
 from ..places import missing
+from .graph_data import ALL, Window, graph_data
 from .run import facts
 
-_OF_GRAPH = {
-    "ids": "contest_id", "names": "name", "times": "time_seconds", "n": "n_players",
-    **{name: name for name in ("place", "perf", "mu", "sigma", "rating")},
-}  # fmt: skip
 
-
-def player(run: PublishedRun, handle: str) -> dict[str, Any]:
-    """A player with all rounds; raises as :meth:`PublishedRun.player`."""
+def player(run: PublishedRun, handle: str, window: Window = ALL) -> dict[str, Any]:
+    """A player with all rounds; the graph shows a ``window``. Raises as :meth:`PublishedRun.player`."""
     one = about(run, run.player(handle))
     rounds = _rounds(run, one["handle"])
-    return {"player": one, "rounds": rounds, "history": _history(run, {one["handle"]: rounds})}
+    return {"player": one, "rounds": rounds, "history": graph_data(run, {one["handle"]: rounds}, window)}
 
 
-def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
-    """Several players and their pairs; raises as :meth:`PublishedRun.player`."""
+def compare(run: PublishedRun, handles: list[str], window: Window = ALL) -> dict[str, Any]:
+    """Several players and their pairs; the graph shows a ``window``. Raises as :meth:`PublishedRun.player`."""
     found: dict[str, Any] = run.compare(handles) if handles else {"players": [], "pairs": [], "note": ""}
-    history = _history(run, {one["handle"]: _rounds(run, one["handle"]) for one in found["players"]})
+    rounds = {one["handle"]: _rounds(run, one["handle"]) for one in found["players"]}
+    history = graph_data(run, rounds, window, h=",".join(handles))
     skills = any("difference" in pair for pair in found["pairs"])
     players = [about(run, one) for one in found["players"]]
     shown = {"players": players, "pairs": found["pairs"], "apart": found["note"]}
@@ -42,13 +37,12 @@ def about(run: PublishedRun, player: dict[str, Any]) -> dict[str, Any]:
     return player | {"missing": lacks}
 
 
-def picture(run: PublishedRun, handle: str, name: str) -> str:
+def picture(run: PublishedRun, handle: str, name: str, window: Window = ALL) -> str:
     """The ``graph`` or the ``badge`` of a player; raises as :meth:`PublishedRun.player`."""
     if name == "badge":
         one = run.player(handle)
         return badge(handle, one["rating"], facts(run), one["provisional"])
-    (one,) = _history(run, {handle: _rounds(run, handle)})["players"]
-    return graph(one, facts(run))
+    return graph(graph_data(run, {handle: _rounds(run, handle)}, window), facts(run))
 
 
 def _rounds(run: PublishedRun, handle: str) -> list[dict[str, Any]]:
@@ -66,17 +60,3 @@ def _rounds(run: PublishedRun, handle: str) -> list[dict[str, Any]]:
             "change": None if change is None else form.difference(rating - change, rating),
         }
     return rounds
-
-
-def _history(run: PublishedRun, players: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    """The data of the graph and of its script, given the rounds of each player."""
-    columns = [
-        {"handle": handle, **{name: [row[of] for row in rounds] for name, of in _OF_GRAPH.items()}}
-        for handle, rounds in players.items()
-    ]
-    return {"run": {"titles": ladder(run.titles), "decimals": run.manifest.decimals}, "players": columns}
-
-
-def ladder(titles: Titles) -> list[dict[str, Any]]:
-    """The titles as the scripts read them, lowest first; the lowest minimum may be None."""
-    return [{"name": title.name, "minimum": finite_json(title.minimum)} for title in titles.ladder]

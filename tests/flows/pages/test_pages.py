@@ -7,6 +7,7 @@ import math
 import re
 import tomllib
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,8 +18,8 @@ import pytest
 from ranklake.flows.answers.contests import Winner
 from ranklake.flows.answers.distribution import distribution
 from ranklake.flows.pages import links as links_of_pages
-from ranklake.flows.pages.colours import CONTRAST, DARK, LIGHT, contrast, title_styles, with_contrast
-from ranklake.flows.pages.graph import history_graph
+from ranklake.flows.pages.colours import CONTRAST, DARK, LIGHT, blend, contrast, title_styles, with_contrast
+from ranklake.flows.pages.graph import clamped, history_graph, longest_gap, whole_span
 from ranklake.flows.pages.histogram import histogram_graph
 from ranklake.flows.pages.links import Links, ServerLinks, SiteLinks, day, short
 from ranklake.flows.pages.pictures import badge, graph
@@ -82,6 +83,12 @@ def history(handle: str, *columns: list[Any]) -> dict[str, Any]:
     return {"handle": handle, **dict(zip(("times", "rating", "mu", "sigma", "perf"), columns, strict=True))}
 
 
+def graph_of(*players: dict[str, Any]) -> dict[str, Any]:
+    """The graph of some players, whole, as the pages read it."""
+    span = whole_span([time for one in players for time in one["times"]])
+    return {"players": list(players), "view": "rating", "span": span, "views": {}, "period": ""}
+
+
 def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str]:
     """Every page with a name from outside wherever there is one."""
     run, templates = run or facts(name), Templates.shared()
@@ -115,8 +122,8 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "title_link": (lambda title: links.leaderboard(0, title=title)) if isinstance(links, ServerLinks) else None,
     }  # fmt: skip
     games = {"games": 20, "nu": 0.7, "advantage": 30.0, "advantage_error": 9.0}
-    both = {"players": [player(name)] * 2, "pairs": [pair], "apart": name, "history": {"players": [series] * 2}}
-    one = {"player": player(name, **{name: name}), "rounds": rounds, "history": {"players": [series]}}
+    both = {"players": [player(name)] * 2, "pairs": [pair], "apart": name, "history": graph_of(series, series)}
+    one = {"player": player(name, **{name: name}), "rounds": rounds, "history": graph_of(series)}
     changes = {
         "place": [1, None], "handle": [name, "b"], "perf": [1500.0, None], "rating_before": [1400.0, 1300.0],
         "rating": [1500.0, None], "change": [100.0, None], "expected_place": [1.2, None], "next_title": [name, None],
@@ -190,7 +197,7 @@ def test_titles__of_any_name_are_texts(name: str) -> None:
 def test_pictures__of_any_name_are_wellformed_and_have_no_markup_of_it(name: str) -> None:
     series = history(name, [0, 86_400], [1400.0, 1500.0], [1500.0, 1600.0], [100.0, 90.0], [1450.0, None])
     titles = Titles("mine", (Title(name[:100].strip() or "x", -math.inf, "#123456"),))
-    for text in (graph(series, facts(name, titles)), badge(name, 1500.0, facts(name, titles))):
+    for text in (graph(graph_of(series), facts(name, titles)), badge(name, 1500.0, facts(name, titles))):
         picture = ElementTree.fromstring(text)
         assert {one.tag.rpartition("}")[2] for one in picture.iter()} <= SAFE_TAGS | {"style"}
         assert not any(key.startswith("on") for one in picture.iter() for key in one.attrib)
@@ -222,17 +229,11 @@ def test_pages__show_the_interval_of_a_place_and_mark_provisional_ratings(links:
     graph = history("ada", [0], [1400.0], [1500.0], [100.0], [None])
     ranked = player("ada") | {"place": 1_200, "place_high": 9, "place_low": 1_700}
     provisional = player("bob") | {"place": None, "percentile": None, "missing": "2 more rounds"}
-    pages = [text("player", player=one, rounds=[], history={"players": [graph]}) for one in (ranked, provisional)]
+    pages = [text("player", player=one, rounds=[], history=graph_of(graph)) for one in (ranked, provisional)]
     assert "Rating1500 Place1,200 (9-1,700) Better than50.00 %" in pages[0]
     assert "Rating1500? provisional: 2 more rounds Place– Better than–" in pages[1]
     both = text(
-        "compare",
-        players=[ranked, provisional],
-        pairs=[],
-        apart="",
-        skills=False,
-        games=None,
-        history={"players": [graph]},
+        "compare", players=[ranked, provisional], pairs=[], apart="", skills=False, games=None, history=graph_of(graph)
     )
     assert "ada1,200 (9-1,700)1500" in both
     assert "bob–1500?" in both
@@ -346,6 +347,59 @@ def test_graph__begins_of_months_are_marked_in_a_short_history() -> None:
     series = history("ada", times, [1500.0, 1700.0], [1600.0, 1700.0], [50.0, 20.0], [None, None])
     texts = [mark["text"] for mark in history_graph([series], RatingFormat(NONE, 0))["along"]]
     assert texts == [f"2020-{month:02}" for month in range(2, 8)]
+
+
+def test_graph__dashes_gaps_longer_than_a_year_and_four_usual_ones() -> None:
+    day, year = 86_400, 366 * 86_400
+    monthly = [30 * day * i for i in range(6)]
+    assert longest_gap(monthly) == pytest.approx(365.25 * day)
+    assert longest_gap([year * i for i in range(6)]) == 4 * year
+    times = [*monthly, monthly[-1] + year, monthly[-1] + year + day]
+    series = history("ada", times, *([1500.0 + i for i in range(8)],) * 2, [50.0] * 8, [None] * 8)
+    graph = history_graph([series], RatingFormat(NONE, 0))
+    assert graph["pauses"][0].count("M") == graph["pauses"][0].count("L") == 1
+    assert graph["lines"][0].count("M") == 2
+    assert [entry["text"] for entry in graph["legend"]] == ["rating", "μ ± 2σ", "pause"]
+
+
+def test_graph__flags_the_peak_of_all_rounds_where_it_is_shown() -> None:
+    times = [1_577_836_800 + 86_400 * 100 * i for i in range(4)]
+    series = history("ada", times, [1500.0, 1900.0, 1900.0, 1600.0], [1600.0] * 4, [50.0] * 4, [None] * 4)
+    whole = history_graph([series], RatingFormat(NONE, 0))
+    assert whole["peak"]["text"] == "1900 · 2020-04-10"
+    assert whole["peak"]["y"] - whole["top"] >= 30
+    later = history_graph([series], RatingFormat(NONE, 0), span=(times[2], times[3]))
+    assert later["peak"] is None
+    assert later["mean"] != ""  # mu is not the rating
+    assert "1900 on 2020-04-10" in later["label"]
+
+
+def test_graph__of_a_span_has_lines_to_its_edges() -> None:
+    series = history("ada", [0, 10**8], [1500.0, 1700.0], [1600.0, 1700.0], [50.0, 20.0], [None, None])
+    graph = history_graph([series], RatingFormat(NONE, 0), span=(4 * 10**7, 6 * 10**7))
+    assert graph["points"] == []
+    assert (graph["lines"][0] + graph["pauses"][0]).count("L") == 1
+    assert clamped((-5, 5), (0, 10**9)) == (0, 7 * 86_400)
+    assert clamped((0, 10**12), (0, 10**9)) == (0, 10**9)
+
+
+def test_graph__labels_of_many_players_stay_apart() -> None:
+    players = [history(f"{i}", [0, 10**8], [1500.0, 1700.0], [0.0] * 2, [0.0] * 2, [None] * 2) for i in range(20)]
+    graph = history_graph(players, RatingFormat(NONE, 0))
+    heights = [label["y"] for label in graph["labels"]]
+    assert min(b - a for a, b in pairwise(heights)) >= 14.9
+    assert graph["top"] <= heights[0] < heights[-1] <= graph["bottom"]
+
+
+@pytest.mark.parametrize("background", [LIGHT, DARK])
+def test_bands__leave_contrast_to_names_and_lines(background: str) -> None:
+    text, line = ("#1a1e24", "#1f5fbf") if background == LIGHT else ("#e7eaef", "#86b4ff")
+    colours = [*(title.colour for title in CODEFORCES.ladder), *("#ffff00", "#000000", "#ffffff") * 3]
+    ladder = tuple(Title(str(i), 100.0 * i, colour) for i, colour in enumerate([c for c in colours for _ in range(6)]))
+    for rule in re.findall(r"--band:(#\w+);--depth:([\d.]+)", title_styles(Titles("many", ladder))):
+        band = blend(rule[0], background, float(rule[1]))
+        assert contrast(text, band) >= CONTRAST
+        assert contrast(line, band) >= 3  # of graphics
 
 
 def test_styles__of_neighbours_with_one_colour_differ() -> None:
