@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..common.extras import need
-from ..common.text import visible
+from ..common.text import count, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,40 @@ SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#55
 """Colours of lines, suitable for colour-blind readers (Okabe and Ito)."""
 
 _LONGEST = 32  # maximum length of a name in a figure
-_FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Emoji", "Unifont")
+_FONTS = (
+    "DejaVu Sans",
+    "Noto Sans",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK TC",
+    "Noto Sans CJK KR",
+    "Noto Sans Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans Thai",
+    "Noto Sans Devanagari",
+    "Noto Sans Bengali",
+    "Noto Sans Tamil",
+    "Noto Sans Georgian",
+    "Noto Sans Armenian",
+    "WenQuanYi Zen Hei",
+    "WenQuanYi Micro Hei",
+    "IPAGothic",
+    "NanumGothic",
+    "Droid Sans Fallback",
+    "Arial Unicode MS",
+    "Microsoft YaHei",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "Segoe UI",
+    "Nirmala UI",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Apple SD Gothic Neo",
+    "Noto Emoji",
+    "Segoe UI Symbol",
+    "Unifont",
+)
+"""Of every platform, in the order in which a letter is looked for; those that are installed are used."""
 _LOOK: Any = {
     "text.parse_math": False,  # a dollar sign in a name is no formula
     "text.usetex": False,
@@ -57,16 +91,43 @@ def check_path(path: str) -> str:
     return form
 
 
+_CJK = re.compile(
+    "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
+_PICTURES = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
+_UNDRAWN: ContextVar[set[str] | None] = ContextVar("undrawn", default=None)  # letters that no font has
+
+
 @contextmanager
-def drawing(purpose: str) -> Iterator[None]:
-    """Make figures inside this context in this package's style, independent of the user's; needs matplotlib."""
+def drawing(purpose: str) -> Iterator[set[str]]:
+    """Make figures inside this context in this package's style, independent of the user's; needs matplotlib.
+
+    Yields the letters of labels for which there is no font, which grow as labels are drawn; see :func:`font_line`.
+    """
     need("matplotlib", "report", purpose)
     import matplotlib
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_LOOK | {"font.family": list(_fonts())})
-        yield
+        token = _UNDRAWN.set(undrawn := set())
+        try:
+            yield undrawn
+        finally:
+            _UNDRAWN.reset(token)
+
+
+def font_line(undrawn: Collection[str]) -> str:
+    """Which package of the system has fonts for letters that labels lack; empty if there are none."""
+    kinds = ((_CJK, "fonts-noto-cjk"), (_PICTURES, "fonts-symbola"))
+    packages = sorted({next((name for kind, name in kinds if kind.match(one)), "fonts-noto-core") for one in undrawn})
+    if not packages:
+        return ""
+    some = " ".join(sorted(undrawn)[:5])
+    return (
+        f"no font for {count(len(undrawn), 'letter')} of names, which are shown by their codes ({some}): install "
+        f"{' and '.join(packages)} (names of Debian and Ubuntu), then draw again"
+    )
 
 
 @contextmanager
@@ -116,6 +177,8 @@ def encode(figure: Figure, form: str) -> bytes:
 def legible(name: str) -> str:
     """A name from outside as a label: shortened; direction controls and characters without a glyph are escaped."""
     short = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+    if (undrawn := _UNDRAWN.get()) is not None:
+        undrawn.update(set(visible(short)) - _characters())
     shown = visible(short, _characters())
     return (
         f"\u200a{shown}" if shown.startswith("_") else shown

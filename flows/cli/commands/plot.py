@@ -160,15 +160,17 @@ def _write(lake: LakeAddress, runs: Sequence[str], output: str, draw: Callable[[
     """Check all arguments, draw, and write the file at once."""
     from pathlib import Path
 
-    from ...plotting.figures import check_path, drawing, encode
+    from ...plotting.figures import check_path, drawing, encode, font_line
 
     without_pandas()
     with usage():
         form = check_path(output)
         if not Path(output).absolute().parent.is_dir():
             raise ValueError(f"there is no folder {str(Path(output).parent)!r} for {Path(output).name}")
-    with drawing("drawing"):
+    with drawing("drawing") as undrawn:
         print_freshness(lake.open(), *runs)
         figure = encode(draw(), form)
+    if line := font_line(undrawn):
+        print_line(line, err=True)
     Path(output).write_bytes(figure)
     print_line(f"wrote {output}, {len(figure) / 1000:,.0f} kB")

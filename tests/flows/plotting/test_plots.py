@@ -21,6 +21,7 @@ pytest.importorskip("matplotlib")
 from helpers.answers import leaderboard, player_history
 
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.plotting import figures
 from ranklake.flows.plotting.figures import SERIES, drawing, encode, legible, new_figure
 from ranklake.flows.plotting.plots import places_figure, players_figure
 from ranklake.flows.plotting.quantiles import MOMENTS, QUANTILES, distribution_figure, quantiles_over_time
@@ -307,3 +308,14 @@ def test_command__without_matplotlib_names_the_package(
     report = invoke.refuses("plot", "distribution", *there)
     assert report == f"drawing needs the package matplotlib: {install_extra('report')}"
     assert not (tmp_path / "x.png").exists()
+
+
+def test_fonts__of_missing_letters_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "_characters", lambda: frozenset("abc"))
+    with figures.drawing("a test") as undrawn:
+        assert legible("abc") == "abc"
+        assert figures.font_line(undrawn) == ""
+        assert legible("c선\u202e") == "c\\uc120\\u202e"
+    assert "1 letter" in (line := figures.font_line(undrawn - set("\\u0123456789abcdefx")))
+    assert "install fonts-noto-cjk (" in line
+    assert "install fonts-noto-core and fonts-symbola (" in figures.font_line("გ🏆")
