@@ -7,7 +7,7 @@ from pathlib import Path
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
-sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+sys.path[:0] = [str(Path(__file__).parent / "_extensions"), str(Path(__file__).parent)]
 
 project = "ranklake"
 copyright = "the ranklake authors"
@@ -53,6 +53,15 @@ def setup(app: Sphinx) -> None:
     for language in ("cron", "csv"):
         app.add_lexer(language, TextLexer)
     app.connect("autodoc-skip-member", _skip_field)
+    app.connect("build-finished", _publish_example)
+
+
+def _publish_example(app: Sphinx, error: Exception | None) -> None:
+    """Publish the example site beside the pages, at ``example/``."""
+    if error is None and app.builder.name == "html":
+        from example import publish_site
+
+        publish_site(Path(app.outdir) / "example")
 
 
 def _skip_field(app: Sphinx, what: str, name: str, member: object, skip: bool, options: object) -> bool | None:
