@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.storage.names.search import fold
+from ranklake.storage.names.folding import fold
 
 from ..publication.index_parts import integers
 from .index_rows import IndexRows

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
-from ranklake.storage.names.search import fold
+from ranklake.storage.names.folding import fold
 from ranklake.storage.runs.components import Meetings
 
 from ..common.brand import Brand

@@ -18,6 +18,7 @@ from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.lake.layout import smoothing_folder
 from ranklake.storage.lake.schemas import ROUNDS
+from ranklake.storage.names.search import Search
 
 from ..common.progress import ProgressCallback, not_shown
 from ..common.times import count_until, spelled
@@ -205,14 +206,16 @@ class RatedRun:
     def compare(self, handles: Sequence[str], value: str | None = None, neutral: bool = True) -> dict[str, Any]:
         """Rated players with their common rounds and what is known of each pair, as :meth:`.PublishedRun.compare`.
 
-        Raises ``LakeError`` as :meth:`player`, ``ValueError`` as :meth:`games_to_come`.
+        Raises ``LakeError`` as :meth:`player` if some are unknown and fewer than two others are left, ``ValueError`` as
+        :meth:`games_to_come`.
         """
         board = self.leaderboard()
-        rows = list(dict.fromkeys(self._rows_in(board, handles)))
-        players = board.take(pa.array(rows)).to_pylist()
+        rows, unknown = self._known_in(board, handles)
+        players = board.take(pa.array(rows, pa.int64())).to_pylist()
         numbers = self.components_of([player["player"] for player in players])
         games = self.games_to_come(value)
-        return compare(self._whole_index() or self._rounds(), players, numbers, games, neutral)
+        found = compare(self._whole_index() or self._rounds(), players, numbers, games, neutral)
+        return found | {"unknown": unknown}
 
     def games_to_come(self, value: str | None = None) -> GamesToCome | None:
         """What is known of the games that have not been played; None if the contests have more than two participants.
@@ -228,6 +231,21 @@ class RatedRun:
         if value is not None:
             raise ValueError(f"{no_games(self.name)}, and has learnt nothing of {value!r}")
         return None
+
+    def _known_in(self, board: pa.Table, handles: Sequence[str]) -> tuple[list[int], list[dict[str, Any]]]:
+        """The rows of some players, each once, and of the unknown ones the names near them; see :meth:`compare`."""
+        rows: dict[int, None] = {}
+        unknown: dict[str, LakeError] = {}
+        for handle in handles:
+            try:
+                rows |= dict.fromkeys(self._rows_in(board, [handle]))
+            except LakeError as error:
+                unknown[handle] = error
+        if unknown and len(rows) < 2:
+            raise next(iter(unknown.values()))
+        names = board.column("handle").to_pylist() if unknown else []
+        near = Search(names).near
+        return list(rows), [{"requested": one, "near": [names[row] for row in near(one)]} for one in unknown]
 
     def _rows_in(self, board: pa.Table, handles: Sequence[str]) -> list[int]:
         """The row of each player in the leaderboard; raises as :meth:`player`."""

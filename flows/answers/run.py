@@ -18,6 +18,7 @@ from ranklake.storage.names.search import Search
 from ..common.times import count_until
 from ..publication.index_parts import integers
 from ..publication.root import IndexManifest, index_path, read_manifest
+from ..results.attributes import NAME
 from ..results.components import apart, with_large
 from ..results.groups import team_of
 from ..results.level_shifts import STEADY
@@ -175,16 +176,18 @@ class PublishedRun(IndexRows):
         return difference_between(self.handles.handle(row), found, start, end).to_json()
 
     def compare(self, handles: list[str], value: str | None = None, neutral: bool = True) -> dict[str, Any]:
-        """The common rounds of several players and what is known of each pair; raises as :meth:`player`.
+        """The common rounds of several players and what is known of each pair.
+
+        ``unknown``: each handle that no player has, ``requested``, with those ``near`` it; the others are compared.
 
         ``value``, ``neutral``: of games to come, see :class:`.GamesToCome` and :func:`.comparison.compare`; the run has
         learnt by a column, otherwise ``ValueError`` is raised.
         ``note`` says that two of the players never met, not even through others; it is empty if all did.
         """
-        rows = [self.handles.row(handle) for handle in handles]
-        players = [self._player(row) for row in dict.fromkeys(rows)]
+        rows, unknown = self.handles.known(handles)
+        players = [self._player(row) for row in rows]
         games = self.games_to_come(value)
-        return comparison.compare(self, players, self._numbers_of(players), games, neutral)
+        return comparison.compare(self, players, self._numbers_of(players), games, neutral) | {"unknown": unknown}
 
     def team_rating(self, handles: list[str]) -> dict[str, Any]:
         """The rating of a team, its players and a note; as :meth:`RatedRun.team_rating`, raises as :meth:`player`."""
@@ -233,9 +236,15 @@ class PublishedRun(IndexRows):
         """A contest and its standings; see :func:`.contests.contest`."""
         return contests.contest(self, contest_id, start, limit)
 
+    def contest_alike(self, contest_id: str) -> str | None:
+        """The id of the one contest whose id differs from this one in case alone; None without one."""
+        ids = self.contests_table.column("contest_id")
+        found = ids.filter(pc.equal(pc.utf8_lower(ids), contest_id.lower())).to_pylist()
+        return str(found[0]) if len(found) == 1 else None
+
     def search(self, q: str, limit: int = 10) -> pa.Table:
-        """The best matches for a part of a handle, else similar handles: columns ``place, handle, rating, title``."""
-        rows = self._search.rows(q, limit) or self._search.similar(q, limit)
+        """The best matches of handles and display names, see :meth:`.Search.rows`: ``place, handle, rating, title``."""
+        rows = self._search.rows(q, limit)
         return self.leaderboard_table.select(["place", "handle", "rating", "title"]).take(pa.array(rows, pa.int64()))
 
     def near(self, handle: str) -> list[str]:
@@ -245,7 +254,8 @@ class PublishedRun(IndexRows):
     @cached_property
     def handles(self) -> Handles:
         """Handles and their rows in the leaderboard."""
-        return Handles(self.leaderboard_table, self.aliases_table, self.near)
+        alike = lambda handle: self._search.alike([handle]).get(handle, [])  # noqa: E731
+        return Handles(self.leaderboard_table, self.aliases_table, self.near, alike)
 
     def load(self) -> None:
         super().load()
@@ -300,7 +310,9 @@ class PublishedRun(IndexRows):
 
     @cached_property
     def _search(self) -> Search:
-        return Search(self.leaderboard_table.column("handle").to_pylist())
+        board = self.leaderboard_table
+        names = self.values(NAME, board.column("player")) if NAME in self.attributes else None
+        return Search(board.column("handle").to_pylist(), names)
 
 
 def open_published(lake: Lake, run_name: str, kept: Kept[Any] | None = None) -> PublishedRun:

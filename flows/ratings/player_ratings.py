@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 import numpy as np
 import pandas as pd
 
-from ranklake.storage.names.hints import hint, near_names
+from ranklake.storage.names.hints import hint, near_names, unknown_names
 
 from ..answers.frame_rows import FrameRows
 from ..chances.to_come import GamesToCome
@@ -220,7 +220,7 @@ class PlayerRatings(Generic[FrameT]):
         Parameters
         ----------
         players
-            Two or more rated players.
+            Two or more rated players. Others are left out, and a warning names similar ones.
         neutral, chances_of
             Of games: on neutral ground; otherwise there is a row for each order of a pair, and the first player has the
             advantage that the games have shown. ``chances_of`` is that of :func:`ranklake.predict`.
@@ -238,10 +238,15 @@ class PlayerRatings(Generic[FrameT]):
         Raises
         ------
         ValueError
-            Fewer than two players, a player twice, or one without a rating.
+            A player twice, or fewer than two rated ones; the message names players who are similar to an unknown one.
         """
-        for player in players:
-            self._check_player(player)
+        known = set(self._beliefs.players)
+        unknown = [player for player in players if player not in known]
+        players = [player for player in players if player in known]
+        if unknown:
+            if len(players) < 2:
+                self._check_player(unknown[0])
+            warn_user(f"no rating of {unknown_names(unknown, self._beliefs.players)}: left out of the comparison")
         prediction = self.predict(list(players), chances_of=chances_of)
         pairs = prediction.pairs(neutral=neutral)
         if not neutral and prediction.games is not None:

@@ -131,7 +131,7 @@ class _Api:
                     quick=endpoint.quick and not endpoint.is_long(values), long=endpoint.is_long(values),
                 )  # fmt: skip
             except Moved as moved:
-                path = endpoint.path.replace("{handle}", quote(moved.handle, safe=""))
+                path = endpoint.path.replace(f"{{{endpoint.variable}}}", quote(moved.name, safe=""))
                 root = request.scope.get("root_path", "")
                 return RedirectResponse(f"{root}{_API}/{run.name}{path}{query_of(request)}", 301, SAFE)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ranklake.storage import MissingError
 
-from ..answers.handles import NoPlayerError
+from ..answers.handles import MOST_SEARCHED, NoPlayerError
 from ..answers.leaderboard import ORDERS, Group, Page
 from ..answers.run import PublishedRun
 from ..common.configuration.settings import check_uncertainty, find_system
@@ -22,17 +22,16 @@ from .messages.responses import FORMATS, ManyRows
 MOST_HANDLES = 200
 MOST_COMPARED = 20
 MOST_ROWS = 1_000
-MOST_SEARCHED = 5  # missing players with similar handles
 
 Values = Mapping[str, Any]
 
 
 class Moved(Exception):
-    """The player has another handle now."""
+    """The player has another handle now, or the contest another id: ``name``."""
 
-    def __init__(self, handle: str) -> None:
-        super().__init__(handle)
-        self.handle = handle
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +162,11 @@ def _between(run: PublishedRun, values: Values) -> Any:
         raise Problem(404, str(error)) from error
 
 
+def _players(run: PublishedRun, values: Values) -> Any:
+    handles = run.handles.listed(values["handles"])
+    return many_players(run, handles, _places(run, values), values["provisional"])
+
+
 def many_players(
     run: PublishedRun, handles: list[str], places: PlaceOptions | None = None, provisional: str = "show"
 ) -> Any:
@@ -189,7 +193,11 @@ def _compare(run: PublishedRun, values: Values) -> Any:
         run.games_to_come(value)
     except ValueError as error:
         raise Problem.of_parameter("chances_of", value, f"is not possible: {error}") from error
-    return run.compare(values["handles"], value, values["neutral"] == "true")
+    handles = run.handles.listed(values["handles"])
+    found = run.compare(handles, value, values["neutral"] == "true")
+    if not found["players"]:
+        raise run.handles.missing(handles[0])
+    return found
 
 
 def _distribution(run: PublishedRun, values: Values) -> Any:
@@ -219,7 +227,9 @@ def _contest(run: PublishedRun, values: Values) -> ManyRows:
 
 
 def no_contest(run: PublishedRun, contest_id: str) -> Problem:
-    """An id that no contest of a run has; ``near`` are similar ones."""
+    """An id that no contest of a run has; ``near`` are similar ones. Raises Moved: one has it in another case."""
+    if (other := run.contest_alike(contest_id)) is not None:
+        raise Moved(other)
     found = run.contests(0, 5, contest_id[:100]).rows.column("contest_id").to_pylist()
     hint = f"; near it are {', '.join(map(repr, found))}" if found else ""
     return Problem(404, f"no contest {contest_id[:200]!r} in run {run.name}{hint}", near=found)
@@ -264,17 +274,16 @@ ENDPOINTS = (
     Endpoint("/players/{handle}", "One player: place, percentile, rating, attributes, first and last contest.", _PLACES,
              _player, quick=True, long=_OF_PLACES),
     Endpoint("/players", "Several players.", (_handles(MOST_HANDLES), *_PLACES),
-             lambda run, values: many_players(run, values["handles"], _places(run, values), values["provisional"]),
-             long=("handles",)),
+             _players, long=("handles",)),
     Endpoint("/compare", "Common contests of several players; score, chance and difference of each pair.", (
         _handles(MOST_COMPARED),
         Parameter("neutral", "text", "Games on neutral ground. If not, each pair is there with either player as the "
                   "first one, who has the advantage that the run has learnt.", "true", choices=("true", "false")),
         Parameter("chances_of", "text", "Draws and advantage of games with this value of the column by which the run "
                   "learns; by default of all games.", None, 1, 1000),
-    ), _compare),
+    ), _compare, long=("handles",)),
     Endpoint("/teamrate", "The rating of a team of players.", (_handles(MOST_HANDLES),),
-             lambda run, values: run.team_rating(values["handles"])),
+             lambda run, values: run.team_rating(run.handles.listed(values["handles"]))),
     Endpoint("/distribution", "Distribution of the ratings: bins and quantiles.", (
         Parameter("width", "number", "Width of a bin, rating points; by default a round number.", None, 1e-6, 1e6),
         Parameter("year", "integer", "Ratings at the end of a year, UTC.", None, 1, 9998), _ACTIVE,

@@ -29,7 +29,7 @@ from ..pages.views import leaderboard as leaderboard_page
 from ..pages.views import players as players_page
 from ..pages.views import run as run_page
 from ..pages.views.graph_data import Window
-from .endpoints import MOST_COMPARED, check_title, group_of, no_contest
+from .endpoints import MOST_COMPARED, Moved, check_title, group_of, no_contest
 from .messages.parameters import Parameter, parse_form
 from .messages.problems import Problem
 from .messages.responses import NOT_KEPT, TEXT, Body, respond, respond_if_changed, run_of
@@ -105,7 +105,7 @@ class ServerPages:
             self._page("/{run}/contests", "contests", _contests),
             self._page("/{run}/distribution", "distribution", _distribution, ("handle", "handle2", "year")),
             self._page("/{run}/groups", "groups", lambda run, links, _: groups_page.groups(run.groups_table, links)),
-            self._page("/{run}/compare", "compare", _compare),
+            self._page("/{run}/compare", "compare", _compare, ("h",)),
             Route("/{run}/preview", self._preview, methods=["GET", "POST"]),
             Route(f"{player}/graph.svg", self._picture("graph")),
             Route(f"{player}/badge.svg", self._picture("badge")),
@@ -140,7 +140,10 @@ class ServerPages:
 
         async def answer(request: Request) -> Response:
             given = request.query_params
-            return await self._render(request, template, context, path, any(given.get(name) for name in long))
+            try:
+                return await self._render(request, template, context, path, any(given.get(name) for name in long))
+            except Moved as moved:
+                return RedirectResponse(_links(request).contest(moved.name), 301, _HEADERS)
 
         return Route(path, answer)
 
@@ -175,7 +178,7 @@ class ServerPages:
         if (current := _current(run, handle)) is None and "," in handle:
             parameter, *_ = PARAMETERS["/{run}/compare"]
             compare: Context = lambda run, links, given: _compare(run, links, {**given, "h": parameter.read(handle)})  # noqa: E731
-            return await self._render(request, "compare", compare, _PLAYER)
+            return await self._render(request, "compare", compare, _PLAYER, long=True)
         if current not in (None, handle):
             return RedirectResponse(_links(request).player(current), 301, _HEADERS)
         return await self._render(request, "player", _one_player, _PLAYER)
@@ -320,8 +323,7 @@ def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any
 
 
 def _compare(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
-    handles = list(dict.fromkeys(handle.strip() for handle in given["h"] if handle.strip()))
-    return players_page.compare(run, handles, Window.given(given))
+    return players_page.compare(run, run.handles.listed(given["h"]), Window.given(given))
 
 
 def _one_player(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -138,6 +138,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "LearntGames": _object("What games have taught.", {**_LEARNT, "neutral": "boolean"}),
     "Comparison": _object("Players compared.", {
         **_ABOUT, "players": "[ComparedPlayer]", "pairs": "[Pair]", "contests": "[CommonContest]", "note": "string",
+        "unknown": "[MissingPlayer]",
     }, {"games": "LearntGames"}),
     "TeamMember": _object("A member of a team.", {"handle": "string", "rating": "number"}),
     "TeamRating": _object("The rating of a team.",

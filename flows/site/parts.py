@@ -263,7 +263,7 @@ class SiteParts:
         of_pairs = {"pairs": [], "apart": "", "skills": self.uncertainty > 0, "games": None}
         return {
             SHELLS[0]: render("player", timeless, links[0], player=None, rounds=[]),
-            SHELLS[1]: render("compare", timeless, links[1], players=[], **of_pairs),
+            SHELLS[1]: render("compare", timeless, links[1], players=[], asked="", unknown=[], **of_pairs),
             SHELLS[2]: render("contest", timeless, links[2], contest=None),
         }
 

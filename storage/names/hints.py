@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .search import Search, are_alike
+from .folding import are_alike
+from .search import Search
 
 _MOST_SHOWN = 3  # names in a message
 _MOST_LINES = 5

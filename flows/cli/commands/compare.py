@@ -22,13 +22,15 @@ def compare(handles: tuple[str, ...], chosen: ChosenRun, home: bool, chances_of:
     The chance is that of the first player to finish before the other one; a tie counts half. The difference has its
     standard deviation, and the chance that the skill of the first player is the higher one, which is not the chance
     to win the next round. Systems without an uncertainty, as elo, have no difference. Games between two have the
-    chances of a win, a draw and a loss. A handle may be an alias.
+    chances of a win, a draw and a loss. A handle may be an alias. Unknown players are named, and the others compared.
     """
     import pyarrow as pa
 
     with usage():
         if len(set(handles)) < 2:
             raise ValueError("give at least two players: ranklake compare HANDLE HANDLE --run RUN")
+    from ranklake.storage.names.hints import hint
+
     from ...answers.rated_run import no_games
 
     rated = chosen.rated()
@@ -38,6 +40,9 @@ def compare(handles: tuple[str, ...], chosen: ChosenRun, home: bool, chances_of:
             raise ValueError(f"these are names of one player, {found['players'][0]['handle']!r}; give two players")
         if home and "games" not in found:
             raise ValueError(f"--home is for games between two; {no_games(chosen.run)}")
+    for one in found["unknown"]:
+        line = f"no player {one['requested']!r} in run {chosen.run}{hint(one['requested'], one['near'])}"
+        print_line(f"{line}; the others are compared", err=True)
     if note := found["note"]:
         print_line(note, err=True)
     if form.name == "json":

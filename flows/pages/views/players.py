@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...answers.handles import join_handles
 from ...answers.run import PublishedRun
 from ...common.finite import finite_json
 from ...results.rating_format import RatingFormat
@@ -21,13 +22,14 @@ def player(run: PublishedRun, handle: str, window: Window = ALL) -> dict[str, An
 
 
 def compare(run: PublishedRun, handles: list[str], window: Window = ALL) -> dict[str, Any]:
-    """Several players and their pairs; the graph shows a ``window``. Raises as :meth:`PublishedRun.player`."""
-    found: dict[str, Any] = run.compare(handles) if handles else {"players": [], "pairs": [], "note": ""}
+    """Several players and their pairs, and what is near unknown handles; the graph shows a ``window``."""
+    found: dict[str, Any] = run.compare(handles)
     rounds = {one["handle"]: _rounds(run, one["handle"]) for one in found["players"]}
-    history = graph_data(run, rounds, window, h=",".join(handles))
+    history = graph_data(run, rounds, window, h=join_handles(rounds))
     skills = any("difference" in pair for pair in found["pairs"])
     players = [about(run, one) for one in found["players"]]
-    shown = {"players": players, "pairs": found["pairs"], "apart": found["note"]}
+    shown = {"players": players, "pairs": found["pairs"], "apart": found["note"], "unknown": found["unknown"]}
+    shown["asked"] = join_handles(one["handle"] for one in players)
     return shown | {"skills": skills, "games": found.get("games"), "history": history}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ...answers.handles import split_handles
 from ...common.times import AGES, TIME_RULE, NoTimeError, parse_span, parse_time, span_pattern
 from .problems import Problem
 
@@ -21,8 +22,8 @@ _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 class Parameter:
     """A parameter of a query.
 
-    ``kind``: ``handles`` is a list of texts with commas between them. ``time`` is a date, a time or UTC seconds; its
-    value is UTC seconds. ``age`` is a number of days, weeks or years; its value is in seconds.
+    ``kind``: the value of ``handles`` is a list of texts for :meth:`.Handles.listed`. ``time`` is a date, a time or UTC
+    seconds; its value is UTC seconds. ``age`` is a number of days, weeks or years; its value is in seconds.
     ``default``: the value without the parameter; None if there is none.
     ``short``: whether numbers of fewer than nine digits are UTC seconds, too, and not perhaps a year or a date.
     ``low``, ``high``: limits of a number, or of the length of a text or a list; both inclusive.
@@ -84,8 +85,7 @@ class Parameter:
             except ValueError:
                 fits = False
         elif fits and self.kind == "handles":
-            value = [handle for handle in text.split(",") if handle]
-            fits = self.low <= len(value) <= self.high
+            value, fits = [text], self.low <= len(split_handles(text)) <= self.high
         elif fits:
             fits = self.low <= len(text) <= self.high and (not self.choices or text in self.choices)
         if not fits:
@@ -158,14 +158,20 @@ def parse(parameters: Sequence[Parameter], query: Iterable[tuple[str, str]]) -> 
 def parse_form(parameters: Sequence[Parameter], query: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """The values of all parameters of a page; raises Problem: a parameter breaks its rule.
 
-    Fields of a form that are empty are missing, of repeated ones the last one counts, and unknown ones are ignored, as
-    other sites add their own to links.
+    Fields of a form that are empty are missing, of repeated ones the last one counts (of handles all), and unknown ones
+    are ignored, as other sites add their own to links.
     """
-    given = {name: text.strip() for name, text in query}
-    return {
-        parameter.name: parameter.read(text) if (text := given.get(parameter.name)) else parameter.default
-        for parameter in parameters
-    }
+    given: dict[str, list[str]] = {}
+    for name, text in query:
+        given.setdefault(name, []).append(text.strip())
+    return {parameter.name: _of_form(parameter, given.get(parameter.name, [])) for parameter in parameters}
+
+
+def _of_form(parameter: Parameter, texts: Sequence[str]) -> Any:
+    """The value of a parameter of a page."""
+    if parameter.kind == "handles":
+        return parameter.read_all(filled) if (filled := list(filter(None, texts))) else parameter.default
+    return parameter.read(texts[-1]) if texts and texts[-1] else parameter.default
 
 
 def _text(limit: float) -> str:

@@ -122,7 +122,8 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "title_link": (lambda title: links.leaderboard(0, title=title)) if isinstance(links, ServerLinks) else None,
     }  # fmt: skip
     games = {"games": 20, "nu": 0.7, "advantage": 30.0, "advantage_error": 9.0}
-    both = {"players": [player(name)] * 2, "pairs": [pair], "apart": name, "history": graph_of(series, series)}
+    both = {"players": [player(name)] * 2, "pairs": [pair], "apart": name, "history": graph_of(series, series),
+            "asked": name, "unknown": [{"requested": name, "near": [name]}]}  # fmt: skip
     one = {"player": player(name, **{name: name}), "rounds": rounds, "history": graph_of(series)}
     changes = {
         "place": [1, None], "handle": [name, "b"], "perf": [1500.0, None], "rating_before": [1400.0, 1300.0],
@@ -233,7 +234,15 @@ def test_pages__show_the_interval_of_a_place_and_mark_provisional_ratings(links:
     assert "Rating1500 Place1,200 (9-1,700) Better than50.00 %" in pages[0]
     assert "Rating1500? provisional: 2 more rounds Place– Better than–" in pages[1]
     both = text(
-        "compare", players=[ranked, provisional], pairs=[], apart="", skills=False, games=None, history=graph_of(graph)
+        "compare",
+        players=[ranked, provisional],
+        pairs=[],
+        apart="",
+        skills=False,
+        games=None,
+        history=graph_of(graph),
+        asked="",
+        unknown=[],
     )
     assert "ada1,200 (9-1,700)1500" in both
     assert "bob–1500?" in both

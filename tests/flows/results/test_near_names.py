@@ -11,10 +11,11 @@ from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run
 
 import ranklake
-from ranklake.flows.answers.handles import NoPlayerError
+from ranklake.flows.answers.handles import NoPlayerError, join_handles
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import Dataset, Lake
+from ranklake.storage.names.folding import are_alike
 
 PLAYERS = ("tourist", "Petr", "jos\u00e9", "ann lee")
 
@@ -80,14 +81,59 @@ def test_ingest__names_new_players_who_are_nearly_others(invoke: Command, tmp_pa
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name in NEAR if name != "Old_Petr"])
-def test_published_run__names_who_is_near(lake: Lake, name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in NEAR if name not in ("Old_Petr", "turist")])
+def test_published_run__has_a_player_under_a_nearly_equal_name(lake: Lake, name: str) -> None:
     run = open_published(lake, "run")
-    for ask in (run.player, run.history, lambda name: run.compare([name, "Petr"])):
+    (found,) = (one for one in PLAYERS if are_alike(one, name))
+    assert run.player(name) == run.player(found)
+    assert run.compare([name, "Petr"]) == run.compare([found, "Petr"])
+    assert run.search(name)["handle"].to_pylist()[:1] == [found]
+
+
+def test_published_run__names_who_is_near(lake: Lake) -> None:
+    run = open_published(lake, "run")
+    for ask in (run.player, run.history):
         with pytest.raises(NoPlayerError) as error:
-            ask(name)
-        assert str(error.value) == f"no player {name!r}{NEAR[name]}"
-    assert run.search(name)["handle"].to_pylist()[:1] == error.value.near[:1]
+            ask("turist")
+        assert str(error.value) == f"no player 'turist'{NEAR['turist']}"
+    assert run.search("turist")["handle"].to_pylist()[:1] == error.value.near[:1]
+
+
+def test_compare__leaves_out_unknown_players_and_names_who_is_near(
+    invoke: Command, lake: Lake, ratings: ranklake.Ratings
+) -> None:
+    names = ("turist", "Petr", "nobody", "ann lee")
+    said = invoke("compare", *names, "--run", "run", "--lake", lake.url, "--format", "json")
+    found, published = json.loads(said.out), open_published(lake, "run").compare(list(names))
+    unknown = [{"requested": "turist", "near": ["tourist"]}, {"requested": "nobody", "near": []}]
+    assert found["unknown"] == published["unknown"] == unknown
+    assert [one["handle"] for one in found["players"]] == [one["handle"] for one in published["players"]]
+    assert len(found["pairs"]) == 1
+    assert said.err == (
+        "no player 'turist' in run run; did you mean 'tourist'?; the others are compared\n"
+        "no player 'nobody' in run run; the others are compared\n"
+    )
+    alone = invoke.refuses("compare", "turist", "Petr", "--run", "run", "--lake", lake.url)
+    assert alone.endswith(NEAR["turist"])
+    with pytest.warns(UserWarning, match=r"no rating of 'turist' \(did you mean 'tourist'\?\), 'nobody': left out"):
+        pairs = ratings.compare(list(names))
+    assert pairs[["player", "against"]].to_numpy().tolist() == [["Petr", "ann lee"]]
+    with pytest.raises(ValueError, match="no player 'turist'; did you mean 'tourist'"):
+        ratings.compare(["turist", "Petr"])
+
+
+def test_lists_of_handles__may_have_commas_in_quotation_marks(lake: Lake) -> None:
+    handles = open_published(lake, "run").handles
+    for texts, wanted in (
+        (["Petr,turist, ann lee"], ["Petr", "turist", "ann lee"]),
+        (['"Smith, Anna",Petr'], ["Smith, Anna", "Petr"]),
+        (['"a ""b"", c" , Petr,,Petr'], ['a "b", c', "Petr"]),
+        (['"half, Petr'], ['"half', "Petr"]),
+        (["a,b", "Petr"], ["a,b", "Petr"]),
+        ([","], []),
+    ):
+        assert handles.listed(texts) == wanted
+        assert handles.listed([join_handles(wanted)]) == wanted
 
 
 def test_api__and_pages_name_who_is_near(lake: Lake) -> None:

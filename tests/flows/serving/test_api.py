@@ -379,8 +379,8 @@ def test_errors__milliseconds_are_named(client: TestClient) -> None:
 
 
 def test_errors__missing_things_name_what_is_near(client: TestClient) -> None:
-    assert "player 1" in problem(client, f"{RUN}/players/PLAYER%201", 404)["near"]
-    assert "player 1" in problem(client, f"{RUN}/compare", 404, handles="PLAYER 1")["near"]
+    assert "player 1" in problem(client, f"{RUN}/players/PLAYR%201", 404)["near"]
+    assert "player 1" in problem(client, f"{RUN}/compare", 404, handles="PLAYR 1")["near"]
     assert problem(client, f"{RUN}/contests/last", 404)["near"] == ["last/1"]
     hidden = problem(client, f"{API}/hidden/leaderboard", 404)
     assert "`ranklake publish --run hidden`" in hidden["detail"]

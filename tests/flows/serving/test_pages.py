@@ -182,7 +182,16 @@ def test_players__with_commas_are_compared(pages: TestClient) -> None:
     text = pages.get("/run/p/player 1,player 2").text
     assert "<h1>Compare players</h1>" in text
     assert text.count('class="line s') == 2
-    assert pages.get("/run/p/player 1,nobody").status_code == 404
+
+
+def test_compare__names_who_is_unknown_and_compares_the_others(pages: TestClient) -> None:
+    for path in ("/run/p/player 1,playr 2,Zoë", "/run/compare?h=player 1&h=playr 2&h=Zoë"):
+        text = unescape(pages.get(path).text)
+        assert text.count('class="line s') == 2
+        assert 'No player is called playr 2; similar: <a href="/run/p/player%202">player 2</a>' in text
+    text = pages.get("/run/compare?h=nobody").text
+    assert "No player is called nobody.<" in text
+    assert 'class="line s' not in text
 
 
 def test_contest__with_a_slash_has_standings(pages: TestClient) -> None:
@@ -251,9 +260,9 @@ def test_distribution__marks_two_players(pages: TestClient, lake: Lake) -> None:
 
 
 def test_distribution__of_a_wrong_name_shows_the_other_one(pages: TestClient) -> None:
-    answer = pages.get("/run/distribution?handle=PLAYER 1&handle2=player 2&year=1971")
+    answer = pages.get("/run/distribution?handle=PLAYR 1&handle2=player 2&year=1971")
     assert answer.status_code == 200
-    assert "No player is called PLAYER 1" in answer.text
+    assert "No player is called PLAYR 1" in answer.text
     assert '<a href="/run/distribution?handle=player%201">player 1</a>' in answer.text
     assert [name for _, _, name in MARKS.findall(answer.text)] == ["player 2"]
     assert "was not rated by the end of 1900" in pages.get("/run/distribution?handle=player 2&year=1900").text
@@ -372,6 +381,24 @@ def test_badge__has_the_rating_and_the_title(pages: TestClient) -> None:
     assert f"player 1: {player['rating']:.0f}{' ' + player['title'] if player['title'] else ''}<" in badge
 
 
+@pytest.mark.parametrize(
+    ("path", "to"),
+    [
+        ("/run/p/PLAYER 1", "/run/p/player%201"),
+        ("/run/p/ player  1", "/run/p/player%201"),
+        ("/run/p/PLAYER 1/badge.svg", "/run/p/player%201/badge.svg"),
+        ("/run/p/ZO\u00cb", "/run/p/Zo%C3%AB"),
+        ("/run/c/LAST%2F1", "/run/c/last%2F1"),
+        ("/api/v1/runs/run/players/PLAYER 1/history?since=0", "/api/v1/runs/run/players/player%201/history?since=0"),
+        ("/api/v1/runs/run/contests/LAST%2F1?limit=2", "/api/v1/runs/run/contests/last%2F1?limit=2"),
+    ],
+)
+def test_address__in_another_case_leads_to_the_one(pages: TestClient, path: str, to: str) -> None:
+    answer = pages.get(path, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (301, to)
+    assert pages.get(to, follow_redirects=False).status_code == 200
+
+
 # Errors
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -379,7 +406,7 @@ BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;
 
 @pytest.mark.parametrize(
     ("path", "status", "link"),
-    [("/run/p/PLAYER 1", 404, "/run/p/player%201"), ("/run/c/last", 404, "/run/c/last%2F1"), ("/hidden", 404, "/run"),
+    [("/run/p/PLAYR 1", 404, "/run/p/player%201"), ("/run/c/last", 404, "/run/c/last%2F1"), ("/hidden", 404, "/run"),
      ("/run?page=x", 400, "/run"), ("/hidden/p/player 1", 404, "/run"), ("/none/contests", 404, "/run"),
      ("/run/p/nobody/graph.svg", 404, "/run"), ("/nothing/at/all", 404, "/"),
      ("/run?page=9999999&active=", 404, "/run?active=&amp;page=0")],
@@ -409,7 +436,7 @@ def test_errors__are_documents_for_programs(pages: TestClient) -> None:
 
 def test_errors__below_a_path_of_a_proxy(lake: Lake) -> None:
     with client_of(lake, root_path="/ratings") as client:
-        answer = client.get("/ratings/run/p/PLAYER 1", headers=BROWSER)
+        answer = client.get("/ratings/run/p/PLAYR 1", headers=BROWSER)
         assert 'href="/ratings/run/p/player%201"' in answer.text
         document = client.get("/ratings/api/v1/runs/none", headers=BROWSER)
         assert document.headers["content-type"] == "application/problem+json"

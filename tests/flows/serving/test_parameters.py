@@ -109,7 +109,7 @@ def test_number__has_ascii_digits_and_nothing_else(kind: Any, text: str) -> None
 def test_handles__may_be_given_one_by_one() -> None:
     handles = Parameter("handles", "handles", "Handles.", None, 1, 3, required=True)
     asked = lambda *texts: parse((handles,), [("handles", text) for text in texts])["handles"]  # noqa: E731
-    assert asked("a,b") == asked("a", "b") == ["a", "b"]
+    assert (asked("a,b"), asked("a", "b")) == (["a,b"], ["a", "b"])
     assert asked("Smith, Anna", "b") == ["Smith, Anna", "b"]
     for texts in (["", ""], ["a", "b", "c", "d"], ["a", "b" * LONGEST]):
         with pytest.raises(Problem, match="1 to 3 handles"):

@@ -21,10 +21,11 @@ from helpers.addresses import VALID
 from helpers.api import ask
 
 from ranklake.flows.answers import run as answers
+from ranklake.flows.answers.handles import MOST_SEARCHED
 from ranklake.flows.answers.index_rows import IndexRows
 from ranklake.flows.serving import app as serving_app
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.endpoints import ENDPOINTS, MOST_SEARCHED
+from ranklake.flows.serving.endpoints import ENDPOINTS
 from ranklake.flows.serving.messages.problems import Problem
 from ranklake.flows.serving.openapi import openapi
 from ranklake.flows.serving.state import workers
@@ -72,7 +73,7 @@ def asked(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[
 
     monkeypatch.setattr(answers, "leaderboard", watched(answers.leaderboard))
     monkeypatch.setattr(IndexRows, "ranked", watched(IndexRows.ranked))
-    monkeypatch.setattr(Search, "similar", watched(Search.similar))
+    monkeypatch.setattr(Search, "rows", watched(Search.rows))
 
     def send(address: str) -> tuple[int, list[bool]]:
         path, _, query = address.partition("?")
@@ -92,7 +93,7 @@ def test_long_computations__wait_for_a_core_at_every_address(asked: Callable[[st
         assert status == (404 if address.endswith("/groups?start=2") else 200), address  # beyond the end
         assert all(long), address
         n_long += len(long)
-    assert n_long == 5  # at=, year=, interval=, min_rounds= and max_sigma=
+    assert n_long == 6  # at=, year=, interval=, min_rounds=, max_sigma= and limit= of a search
     for address in ("/run?at=1971-02-01", "/run?at=1971-03-01&to=3", "/run/distribution?year=1971"):
         status, long = asked(address)
         assert status in (200, 303), address
