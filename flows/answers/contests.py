@@ -85,15 +85,17 @@ class Winner:
 
 def winners(tables: IndexRows, rounds: Sequence[int]) -> dict[int, Winner]:
     """The winner of each of some rounds; none of a contest that was skipped, or of a period of games."""
-    found: dict[int, Winner] = {}
+    found: dict[int, tuple[list[int], str | None, int]] = {}
     for index in rounds if not tables.manifest.games else ():
-        rows = tables.rows_of_round(index, slice(0, N_WINNERS))
-        if rows.num_rows:
-            lo, hi, team, player = (rows.column(name).to_pylist() for name in ("lo", "hi", "team", "player"))
-            first = [at for at in range(rows.num_rows) if lo[at] == lo[0] and team[at] == team[0]]
-            handles = tables.handles_of(np.array([player[at] for at in first], np.int32)).to_pylist()
-            found[index] = Winner(tuple(handles), team[0], hi[0] - lo[0] + 1)
-    return found
+        lo, hi, team, player = tables.first_of_round(index, N_WINNERS)
+        if lo:
+            first = [player[at] for at in range(len(lo)) if lo[at] == lo[0] and team[at] == team[0]]
+            found[index] = first, team[0], hi[0] - lo[0] + 1
+    players = sorted({player for first, _, _ in found.values() for player in first})
+    handles = dict(zip(players, tables.handles_of(np.array(players, np.int32)).to_pylist(), strict=True))
+    return {
+        index: Winner(tuple(handles[player] for player in first), team, n) for index, (first, team, n) in found.items()
+    }
 
 
 def contest(

@@ -230,6 +230,10 @@ class IndexRows:
         """Number of rated rows of a round; raises as :meth:`rows_of_round`."""
         return self.parts[self._part_of(round_index)].n_rows(round_index)
 
+    def first_of_round(self, round_index: int, n: int) -> tuple[list[int], list[int], list[str | None], list[int]]:
+        """``lo, hi, team, player`` of the first ``n`` rated rows of a round; raises as :meth:`rows_of_round`."""
+        return self.parts[self._part_of(round_index)].first(round_index, n)
+
     def n_players_of_round(self, round_index: int) -> int:
         """Number of players of a period of games; raises as :meth:`rows_of_round`."""
         return len(np.unique(integers(self.rows_of_round(round_index).column("player"))))

@@ -86,6 +86,16 @@ class IndexPart:
         """Some rows of a round, in the order of its standings."""
         return self._with_optional(self._rows.take(pa.array(self._positions(round_index)[rows])))
 
+    def first(self, round_index: int, n: int) -> tuple[list[int], list[int], list[str | None], list[int]]:
+        """``lo, hi, team, player`` of the first ``n`` rows of a round, without the other columns."""
+        at = self._positions(round_index)[:n]
+        lo, hi = (integers(self._rows.column(name))[at].tolist() for name in ("lo", "hi"))
+        team: list[str | None] = [None] * len(at)
+        player = self._player[at].tolist()
+        if "team" in self._rows.column_names:
+            team = self._rows.column("team").take(pa.array(at)).to_pylist()
+        return lo, hi, team, player
+
     def ratings_before(self, round_index: int, rows: slice = slice(None)) -> npt.NDArray[np.float64]:
         """The display rating before some rows of a round, in order; NaN if this part does not have it."""
         at = self._positions(round_index)[rows]

@@ -21,7 +21,7 @@ from ..pages.graph import VIEWS
 from ..pages.links import ServerLinks
 from ..pages.pictures import style_policy
 from ..pages.render import POLICY, Templates, package_files
-from ..pages.views import contest_list
+from ..pages.views import contest_list, home
 from ..pages.views import contests as contests_page
 from ..pages.views import distribution as distribution_page
 from ..pages.views import groups as groups_page
@@ -155,8 +155,8 @@ class ServerPages:
             return RedirectResponse(ServerLinks(root, *runs).home, 307, _HEADERS)
 
         def make() -> Body:
-            shown = [(run_page.facts(run), ServerLinks(root, name)) for name, run in runs.items()]
-            return Body(self._templates.plain("runs", runs=shown, root=root).encode(), _HTML)
+            cards = [home.card(run, ServerLinks(root, name)) for name, run in runs.items()]
+            return Body(self._templates.plain("runs", cards=cards, root=root).encode(), _HTML)
 
         return await respond_if_changed(request, f"{served.etag}-{self._look}", served.time_seconds, make, _HEADERS)
 

@@ -47,7 +47,8 @@ SAFE_TAGS = {
     "html", "head", "base", "meta", "title", "link", "script", "body", "a", "header", "svg", "path", "span", "nav",
     "form", "input", "ul", "li", "main", "h1", "h2", "p", "dl", "div", "dt", "dd", "abbr", "figure", "figcaption",
     "g", "rect", "text", "circle", "table", "thead", "tbody", "tr", "th", "td", "small", "footer", "noscript",
-    "label", "button", "textarea", "code", "select", "option", "datalist", "sup", "section", "details", "summary",
+    "label", "button", "textarea", "code", "ol", "b", "select", "option", "datalist", "sup", "section",
+    "details", "summary",
 }  # fmt: skip
 
 
@@ -178,7 +179,13 @@ def test_pages__no_name_becomes_markup_or_an_address(name: str, links: Links) ->
 def test_pages__of_no_run_show_names_as_texts(name: str) -> None:
     templates, links = Templates.shared(), ServerLinks("", name)
     error = {"title": "Not found", "detail": name, "near": [(name, links.home)], "within": False}
-    for template, context in (("error", error), ("runs", {"runs": [(facts(name), links)]})):
+    last = {"name": name, "time_seconds": 0, "address": links.contest(name), "winner": Winner((name,), name, 2)}
+    cards = [
+        {"run": facts(name), "links": links, "leaders": [{"handle": name, "rating": 1500.0}], "active": "a year",
+         "last": contest}
+        for contest in (last, last | {"winner": Winner((name,), None, 3)}, None)
+    ]  # fmt: skip
+    for template, context in (("error", error), ("runs", {"cards": cards})):
         page = Page(html := templates.plain(template, root="", **context))
         assert not re.search(r"[\x00-\x09\x0b-\x1f\u200b-\u200f\u2028-\u202e\ufeff]", html)
         assert {tag for tag, _ in page.tags} <= SAFE_TAGS

@@ -486,7 +486,13 @@ def test_root__lists_several_runs(lake: Lake) -> None:
         assert client.get("/", headers=validator).status_code == 304
     assert 'href="/one"' in text
     assert 'href="/two"' in text
-    assert text.count("<td>elo-mmr<td>games<td>") == 2
+    assert text.count("elo-mmr of games</p>") == text.count("<section>") == 2
+    leaders = run.leaderboard(0, 3, active=31_557_600).rows.column("handle").to_pylist()
+    assert re.findall(r"<li><a href=[^>]*>([^<]*)</a>", text) == [escape(short(handle)) for handle in leaders] * 2
+    (contest,) = run.contests(0, 1).rows.to_pylist()
+    assert (
+        text.count(f">{contest['name'] or contest['contest_id']}</a>, {day(contest['time_seconds'])}, won by <a") == 2
+    )
 
 
 # The form of a preview
