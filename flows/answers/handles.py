@@ -116,6 +116,13 @@ class Handles:
         quoted = len(handle) > 1 and handle[0] == handle[-1] == '"' and handle not in self._row
         return handle[1:-1].replace('""', '"') if quoted else handle
 
+    def current(self, handle: str) -> str | None:
+        """The current handle of the player with a handle or an old name; None without one."""
+        try:
+            return self.handle(self.row(handle))
+        except NoPlayerError:
+            return None
+
     def handle(self, row: int) -> str:
         """The handle in a row."""
         return str(self._handles[row].as_py())

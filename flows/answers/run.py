@@ -242,6 +242,10 @@ class PublishedRun(IndexRows):
         found = ids.filter(pc.equal(pc.utf8_lower(ids), contest_id.lower())).to_pylist()
         return str(found[0]) if len(found) == 1 else None
 
+    def has_contest(self, contest_id: str) -> bool:
+        """Whether the run has a contest."""
+        return bool(pc.any(pc.equal(self.contests_table.column("contest_id"), contest_id)).as_py())
+
     def search(self, q: str, limit: int = 10) -> pa.Table:
         """The best matches of handles and display names, see :meth:`.Search.rows`: ``place, handle, rating, title``."""
         rows = self._search.rows(q, limit)

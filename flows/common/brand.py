@@ -27,7 +27,7 @@ RECORDED = "brand"  # the key in ``run.json`` and in the root
 MOST_LOGO = 64 << 10  # bytes
 MOST_PIXELS = 2048  # of a logo, each way
 WORDS = ("player", "players", "contest", "contests")
-_LONGEST = {"title": 80, "description": 300, **dict.fromkeys(WORDS, 40)}
+_LENGTHS = {"title": 80, "description": 300, **dict.fromkeys(WORDS, 40)}
 _PNG = b"\x89PNG\r\n\x1a\n"
 _ACTIVE = {"script", "foreignobject", "iframe", "embed", "object", "handler", "listener"}  # elements of SVG
 _HREF = "href"
@@ -87,7 +87,7 @@ class Brand:
     logo: Logo | None = None
 
     def __post_init__(self) -> None:
-        for name, longest in _LONGEST.items():
+        for name, longest in _LENGTHS.items():
             text = getattr(self, name)
             if not isinstance(text, str):
                 raise ValueError(f"{name} must be a text, got {text!r}")

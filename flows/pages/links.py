@@ -8,7 +8,7 @@ told what ``data`` they read, and the ``root`` of their addresses.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 from urllib.parse import quote, urlencode
@@ -16,9 +16,13 @@ from zlib import crc32
 
 from ..common.text import slug, visible
 from ..common.times import utc
+from .files import static_digest
 
 LONGEST_NAME = 80  # characters of a handle or of a contest's name on a page; data.js has the same
 MOST_DAYS = 1 << 16  # in memory as texts: 180 years
+CARD, FEED, MANIFEST = "card.png", "feed.atom", "manifest.webmanifest"  # names of files
+NOT_FOUND = "404.html"
+RUN_PICTURE = "icon-512.png"  # beside a link to a page without a card
 _DAY = 86_400
 
 
@@ -29,11 +33,17 @@ class SiteLinks:
     ``here``: the page, from the root.
     ``version``: folder of the version; empty on pages that belong to no version, whose links a script completes.
     ``assets``: folder of the style sheets and scripts.
+    ``public``: absolute address of the root, with a slash at the end; empty if it is not known.
+    ``pages``: players with a page of their own, which programs without scripts read.
+    ``cards``: paths of the cards of players by handle; of a contest's page, that of its own card by its id.
     """
 
     here: str
     version: str
     assets: str
+    public: str = ""
+    pages: frozenset[str] = frozenset()
+    cards: Mapping[str, str] = field(default_factory=dict)
     data: ClassVar[str] = "site"
     root: ClassVar[str] = ""
     home: ClassVar[str] = "index.html"
@@ -41,6 +51,8 @@ class SiteLinks:
     @property
     def base(self) -> str:
         """The root of the site, from the page."""
+        if self.here == NOT_FOUND:  # which is shown at any address
+            return self.public or "/"
         return "../" * self.here.count("/") or "./"
 
     def page(self, name: str) -> str:
@@ -57,13 +69,52 @@ class SiteLinks:
         return f"{self.version}groups/{slug(f'{attribute} {value}')}-{crc32(f'{attribute}={value}'.encode()):08x}.html"
 
     def player(self, handle: str) -> str:
-        return f"player.html?h={quote(handle, '')}"
+        return f"{own_page(handle) if handle in self.pages else 'player.html'}?h={quote(handle, '')}"
 
     def contest(self, contest_id: str) -> str:
         return f"contest.html?id={quote(contest_id, '')}"
 
     def static(self, name: str) -> str:
         return f"{self.assets}{name}"
+
+    def absolute(self, path: str) -> str:
+        """The absolute address of a path from the root; empty if there is none, or the public address is not known."""
+        return f"{self.public}{path.removeprefix(self.home)}" if self.public and path else ""
+
+    def lasting(self, template: str) -> str:
+        """The page of a template at an address that stays; empty for pages of a version."""
+        return self.home if template == "leaderboard" and self.here == self.home else ""
+
+    def lasting_player(self, handle: str) -> str:
+        """The page of a player that stays; empty for those whose page a script fills."""
+        return own_page(handle) if handle in self.pages else ""
+
+    def lasting_contest(self, contest_id: str) -> str:
+        """The page of a contest has the digest of its content in its name."""
+        return ""
+
+    def card_of_player(self, handle: str) -> str:
+        return self.absolute(self.cards.get(handle, ""))
+
+    def card_of_contest(self, contest_id: str) -> str:
+        return self.absolute(self.cards.get(contest_id, ""))
+
+    def picture_of_run(self) -> str:
+        return self.absolute(self.static(RUN_PICTURE))
+
+    def logo(self, name: str) -> str:
+        """The logo of the run, by the name of its file."""
+        return self.static(name)
+
+    def manifest(self) -> str:
+        return self.static(MANIFEST)
+
+    def feed(self) -> str:
+        return FEED
+
+    def feed_of_player(self, handle: str) -> str:
+        """The feed of a player, which only the server has."""
+        return ""
 
     def _of_version(self, path: str) -> str:
         return f"{self.version}{path}" if self.version else self.home
@@ -75,10 +126,13 @@ class ServerLinks:
 
     ``root``: path of the server behind a proxy, without a slash at the end; empty at the root of a host.
     ``run``: name of the run.
+    ``public``: absolute address of the root, without a slash at the end; empty if it is not known.
     """
 
     root: str
     run: str
+    public: str = ""
+    pages: ClassVar[frozenset[str]] = frozenset()  # every page has all there is to say
     data: ClassVar[str] = "server"
     here: ClassVar[str] = ""
     base: ClassVar[str] = ""
@@ -117,7 +171,51 @@ class ServerLinks:
         return f"{self.root}/api/v1/runs/{self.run}/contests/{quote(contest_id, '')}"
 
     def static(self, name: str) -> str:
-        return f"{self.root}/static/titles/{self.run}.css" if name == "titles.css" else f"{self.root}/static/{name}"
+        """A style sheet, a script or an icon; its address changes with any of them, but for ``titles.css``."""
+        if name == "titles.css":
+            return f"{self.root}/static/titles/{self.run}.css"
+        return f"{self.root}/static/{static_digest()}/{name}"
+
+    def absolute(self, path: str) -> str:
+        """The absolute address of a path; empty if the public address is not known."""
+        return f"{self.public}{path.removeprefix(self.root)}" if self.public and path else ""
+
+    def lasting(self, template: str) -> str:
+        """The page of a template without choices."""
+        return self.home if template == "leaderboard" else self.page(template)
+
+    def lasting_player(self, handle: str) -> str:
+        return self.player(handle)
+
+    def lasting_contest(self, contest_id: str) -> str:
+        return self.contest(contest_id)
+
+    def card_of_player(self, handle: str) -> str:
+        return self.absolute(f"{self.player(handle)}/{CARD}")
+
+    def card_of_contest(self, contest_id: str) -> str:
+        return self.absolute(f"{self.contest(contest_id)}/{CARD}")
+
+    def picture_of_run(self) -> str:
+        return self.absolute(self.static(RUN_PICTURE))
+
+    def logo(self, name: str) -> str:
+        """The logo of the run, by the name of its file."""
+        return f"{self.home}/{name}"
+
+    def manifest(self) -> str:
+        return f"{self.home}/{MANIFEST}"
+
+    def feed(self) -> str:
+        return f"{self.home}/{FEED}"
+
+    def feed_of_player(self, handle: str) -> str:
+        return f"{self.player(handle)}/{FEED}"
+
+
+def own_page(handle: str) -> str:
+    """The page of a player on a site, which programs without scripts read."""
+    return f"p/{slug(handle)}-{crc32(handle.encode()):08x}.html"
 
 
 Links: TypeAlias = SiteLinks | ServerLinks

@@ -10,9 +10,10 @@ from typing import Any
 from ..results.titles import Titles
 from .axes import columns_of, cut
 from .colours import LIGHT, title_styles, with_contrast
+from .files import package_files
 from .graph import history_graph
 from .links import short
-from .render import RunFacts, Templates, package_files
+from .render import RunFacts, Templates
 
 _LABEL_COLUMNS = 24  # of the name of a run on a badge
 _HEADING_COLUMNS = 50

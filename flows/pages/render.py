@@ -19,12 +19,14 @@ from ..common.text import capital, percent, visible
 from ..results.places import rounded_down
 from ..results.rating_format import RatingFormat
 from .colours import title_class
+from .files import static_digest
 from .flags import flag
 from .graph import history_graph
 from .histogram import histogram_graph
 from .links import Links, chance, day, short
 from .places import place_text
 from .rows import board_rows, preview_rows, standing_rows
+from .sharing import sharing
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -99,7 +101,7 @@ class Templates:
         self._environment.filters |= {"percent": percent, "capital": capital, "flag": flag}
         self._environment.filters |= {"percentage": _percentage, "place": place_text}
         self._environment.filters["verbatim"] = self._markup.escape
-        self._environment.globals |= {"POLICY": POLICY}
+        self._environment.globals |= {"POLICY": POLICY, "ASSETS": static_digest()}
 
     def render(self, template: str, run: RunFacts, links: Links, /, **context: Any) -> str:
         """A page as HTML; the beginning of each template lists what it reads from ``context``."""
@@ -118,6 +120,7 @@ class Templates:
             standing_rows=lambda rows: markup(standing_rows(rows, form, links, run.names)),
             preview_rows=lambda rows: markup(preview_rows(rows, form, links, run.names)),
             name_of=run.name_of,
+            share=sharing(template, run, links, context),
             draw_history=lambda of: history_graph(of["players"], form, of["view"], of["span"]),
             draw_histogram=lambda bins, marks=(), log=False: histogram_graph(bins, form, marks, log),
             **context,
@@ -133,12 +136,6 @@ class Templates:
         """A file of SVG with its own style sheet, which has no text from outside."""
         made: str = self._environment.get_template(f"{template}.svg").render(style=self._markup(style), **context)
         return made
-
-
-def package_files(folder: str) -> dict[str, bytes]:
-    """The sources of the ``templates``, or the style sheets and scripts, which are ``static``, by name."""
-    found = resources.files(__package__).joinpath(folder).iterdir()
-    return {file.name: file.read_bytes() for file in sorted(found, key=lambda file: file.name)}
 
 
 def _count(value: int) -> str:

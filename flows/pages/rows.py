@@ -211,10 +211,10 @@ def flag_of(country: str) -> str:
 
 def _players(links: Links, names: Names) -> Any:
     """The link to a player, with the display name."""
-    before = escape(links.player(""))
+    before, own = escape(links.player("")), links.pages
 
     def link(handle: str) -> str:
-        if _PLAIN(handle) and handle not in names:
+        if _PLAIN(handle) and handle not in names and handle not in own:
             return f'<a href="{before}{handle}">{handle}</a>'
         return f'<a href="{escape(links.player(handle))}">{escape(short(names.get(handle, handle)))}</a>'
 

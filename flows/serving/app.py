@@ -56,17 +56,19 @@ MOST_BODY = 1 << 20  # bytes of a request with handles
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def create_app(served: ServedRuns, refresh_seconds: float = 2.0) -> Starlette:
+def create_app(served: ServedRuns, refresh_seconds: float = 2.0, public_url: str = "") -> Starlette:
     """The application over published runs; 0 ``refresh_seconds`` never ask for a new version.
+
+    ``public_url``: absolute address of the server for its readers, without a slash at the end; empty if not known.
 
     Handlers find what they share in ``app.state``.
     """
-    return _Api(served, refresh_seconds).app()
+    return _Api(served, refresh_seconds, public_url).app()
 
 
 class _Api:
-    def __init__(self, served: ServedRuns, refresh_seconds: float) -> None:
-        self._served, self._refresh_seconds = served, refresh_seconds
+    def __init__(self, served: ServedRuns, refresh_seconds: float, public_url: str) -> None:
+        self._served, self._refresh_seconds, self._public = served, refresh_seconds, public_url
         self._cache = kept_bodies(MOST_CACHED)
         self._metrics, self._listeners = Metrics(served, self._cache), Listeners()
         self._previews, self._workers, self._bodies = Previews(served.lake), Workers(), Bodies()
@@ -95,6 +97,7 @@ class _Api:
         app = Starlette(routes=routes, middleware=middleware, exception_handlers=errors, lifespan=self._lifespan)
         app.router.redirect_slashes = False
         app.state.end_streams, app.state.served, app.state.pages = self._listeners.close, self._served, pages
+        app.state.public = self._public
         app.state.previews, app.state.workers, app.state.bodies = self._previews, self._workers, self._bodies
         return app
 

@@ -13,14 +13,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from ..answers.handles import NoPlayerError
 from ..answers.leaderboard import ORDERS
 from ..answers.run import PublishedRun
 from ..pages.colours import title_styles
+from ..pages.files import package_files
 from ..pages.graph import VIEWS
 from ..pages.links import ServerLinks
 from ..pages.pictures import style_policy
-from ..pages.render import POLICY, Templates, package_files
+from ..pages.render import POLICY, Templates
 from ..pages.views import contest_list, home
 from ..pages.views import contests as contests_page
 from ..pages.views import distribution as distribution_page
@@ -34,6 +34,7 @@ from .messages.parameters import Parameter, parse_form
 from .messages.problems import Problem
 from .messages.responses import NOT_KEPT, TEXT, Body, respond, respond_if_changed, run_of
 from .previews import FORM, MOST_STANDINGS, changes_of_form, read_form
+from .shared_files import SharedFiles, links_of
 from .state.served_runs import ServedRuns
 
 _HEADERS = {
@@ -100,6 +101,7 @@ class ServerPages:
         return [
             Route("/", self._runs),
             Route("/static/titles/{run}.css", self._titles),
+            *SharedFiles(self._player, self._page(contest, "contest", _contest).endpoint).routes(),
             Route("/static/{name}", self._static),
             Route("/{run}", self._first),
             self._page("/{run}/contests", "contests", _contests),
@@ -115,7 +117,7 @@ class ServerPages:
 
     def problem(self, request: Request, problem: Problem) -> Response:
         """An error as a page, with links to what is similar."""
-        links = _links(request)
+        links = links_of(request)
         run, root = request.app.state.served.runs.get(links.run), links.root
         shown = {
             "title": problem.document()["title"],
@@ -143,14 +145,14 @@ class ServerPages:
             try:
                 return await self._render(request, template, context, path, any(given.get(name) for name in long))
             except Moved as moved:
-                return RedirectResponse(_links(request).contest(moved.name), 301, _HEADERS)
+                return RedirectResponse(links_of(request).contest(moved.name), 301, _HEADERS)
 
         return Route(path, answer)
 
     async def _runs(self, request: Request) -> Response:
         """All runs; the leaderboard if there is one run."""
         served: ServedRuns = request.app.state.served
-        runs, root = served.runs, _links(request).root
+        runs, root = served.runs, links_of(request).root
         if len(runs) == 1:
             return RedirectResponse(ServerLinks(root, *runs).home, 307, _HEADERS)
 
@@ -164,28 +166,28 @@ class ServerPages:
         """The leaderboard, or, with ``q``, the best match of a search without scripts."""
         run, given = run_of(request), _given(request, "/{run}")
         if given["to"] is not None:
-            to = await request.app.state.workers.run(lambda: _jump(run, _links(request), given), long=True)
+            to = await request.app.state.workers.run(lambda: _jump(run, links_of(request), given), long=True)
             return RedirectResponse(to, 303, _HEADERS)
         if (wanted := given["q"]) is not None:
             search = lambda: run.search(wanted[:100], 1).column("handle").to_pylist()  # noqa: E731
             found = await request.app.state.workers.run(search, long=True)
-            return RedirectResponse(_links(request).player(found[0] if found else wanted), 303, _HEADERS)
+            return RedirectResponse(links_of(request).player(found[0] if found else wanted), 303, _HEADERS)
         return await self._render(request, "leaderboard", _leaderboard, "/{run}", long=given["at"] is not None)
 
     async def _player(self, request: Request) -> Response:
         """A player, the same under an old name; several handles with commas are compared."""
         run, handle = run_of(request), request.path_params["handle"]
-        if (current := _current(run, handle)) is None and "," in handle:
+        if (current := run.handles.current(handle)) is None and "," in handle:
             parameter, *_ = PARAMETERS["/{run}/compare"]
             compare: Context = lambda run, links, given: _compare(run, links, {**given, "h": parameter.read(handle)})  # noqa: E731
             return await self._render(request, "compare", compare, _PLAYER, long=True)
         if current not in (None, handle):
-            return RedirectResponse(_links(request).player(current), 301, _HEADERS)
+            return RedirectResponse(links_of(request).player(current), 301, _HEADERS)
         return await self._render(request, "player", _one_player, _PLAYER)
 
     async def _preview(self, request: Request) -> Response:
         """The form for a preview; by POST with the changes, or with the reason why there are none."""
-        run, links = run_of(request), _links(request)
+        run, links = run_of(request), links_of(request)
         if request.method != "POST":
             return await self._render(request, "preview", lambda run, links, given: FORM)
         previews, workers = request.app.state.previews, request.app.state.workers
@@ -214,11 +216,11 @@ class ServerPages:
 
         async def answer(request: Request) -> Response:
             run, handle = run_of(request), request.path_params["handle"]
-            if (current := _current(run, handle)) is None and (whole := f"{handle}/{name}.svg") in run.handles:
+            if (current := run.handles.current(handle)) is None and (whole := f"{handle}/{name}.svg") in run.handles:
                 request.path_params["handle"] = whole
                 return await self._player(request)
             if current not in (None, handle):
-                return RedirectResponse(_links(request).picture(current, name), 301, _HEADERS)
+                return RedirectResponse(links_of(request).picture(current, name), 301, _HEADERS)
             response = await self._conditional(request, make, _PLAYER)
             response.headers.update(_EMBEDDED | {"content-security-policy": style_policy(run.titles)})
             return response
@@ -244,7 +246,7 @@ class ServerPages:
         long: bool = False,
     ) -> Response:
         """An answer about a run."""
-        run, links, given = run_of(request), _links(request), _given(request, path) | request.path_params
+        run, links, given = run_of(request), links_of(request), _given(request, path) | request.path_params
         etag, time_seconds = f"{run.manifest.etag}-{self._look}", run.manifest.time_seconds
         return await respond_if_changed(
             request, etag, time_seconds, lambda: make(run, links, given), _HEADERS, long=long
@@ -265,10 +267,6 @@ class ServerPages:
         return await respond_if_changed(request, _digest(data), self._started, lambda: Body(data, kind), _HEADERS)
 
 
-def _links(request: Request) -> ServerLinks:
-    return ServerLinks(request.scope.get("root_path", ""), request.path_params.get("run", ""))
-
-
 def _last_page(request: Request, problem: Problem) -> str:
     """The address of the last page of a list, for one whose ``page`` is beyond it; of a list without rows, the first.
 
@@ -279,14 +277,6 @@ def _last_page(request: Request, problem: Problem) -> str:
     if wanted.isdecimal() and facts["total"]:
         query["page"] = str(int(wanted) + (facts["last"] - int(facts["value"])) // facts["limit"])
     return f"{path}?{urlencode(query)}" if query else path
-
-
-def _current(run: PublishedRun, handle: str) -> str | None:
-    """The current handle of a player; None without one."""
-    try:
-        return run.handles.handle(run.handles.row(handle))
-    except NoPlayerError:
-        return None
 
 
 def _given(request: Request, path: str) -> dict[str, Any]:

@@ -36,6 +36,7 @@ def serve(
     port: int = 8080,
     root_path: str = "",
     refresh_seconds: float = 2.0,
+    public_url: str = "",
     on_start: Callable[[str, list[str]], None] = lambda address, runs: None,
 ) -> None:
     """Serve published runs by HTTP until SIGINT or SIGTERM.
@@ -43,6 +44,7 @@ def serve(
     ``runs``: names; all published runs of the lake if empty.
     ``port``: 0 takes a free one.
     ``root_path``: path below which a proxy shows the server; the proxy removes it from requests.
+    ``public_url``: as for :func:`ranklake.flows.serving.app.create_app`.
     ``on_start``: called with the address and the names of the runs when the server accepts connections.
     Raises LakeError: a run is not published, an index is damaged, or the address is in use.
     Raises MissingExtraError: a package of the extra ``serve`` is not installed.
@@ -56,7 +58,7 @@ def serve(
     gc.freeze()  # or each full collection looks at all handles
     with _listen(host, port) as listener:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{root_path}"
-        server = http_server(create_app(served, refresh_seconds), root_path)
+        server = http_server(create_app(served, refresh_seconds, public_url), root_path)
         on_start(address, list(served.runs))
         server.run(sockets=[listener, *(listener.dup() for _ in range(_N_SOCKETS - 1))])
 

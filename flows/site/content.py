@@ -70,6 +70,13 @@ class SiteContent(Content):
                 if low < high:
                     yield round_index, {name: array[low:high] for name, array in arrays.items()}
 
+    def best(self, n_rounds: int, n_players: int = 3) -> dict[int, list[str]]:
+        """The handles of the first players of each of the newest rounds, by the index of the round."""
+        rounds = self.each(max(self.n_rounds - n_rounds, 0), self.n_rounds, ("player",))
+        return {
+            index: [self.handles[player] for player in rows["player"][:n_players].tolist()] for index, rows in rounds
+        }
+
     def teams(self, round_index: int, players: npt.NDArray[np.int32]) -> list[str | None]:
         """The name of the team of each participation of a round; None for individuals."""
         names: list[str | None] = self.team_names(np.full(len(players), round_index, np.int32), players).to_pylist()

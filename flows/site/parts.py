@@ -10,13 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from ..answers.contests import Winner
-from ..common.brand import UNBRANDED
+from ..common.brand import UNBRANDED, Brand
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import slug
 from ..pages.colours import title_styles
-from ..pages.links import SiteLinks
+from ..pages.feeds import MOST_ENTRIES, manifest
+from ..pages.files import package_files
+from ..pages.links import FEED, MANIFEST, NOT_FOUND, SiteLinks, own_page
 from ..pages.places import places_line
-from ..pages.render import RunFacts, Templates, package_files
+from ..pages.render import RunFacts, Templates
 from ..pages.views import contest_list
 from ..pages.views import contests as contests_page
 from ..pages.views import distribution as distribution_page
@@ -38,6 +40,7 @@ from .shards import (
     search_lists,
     shard_count,
 )
+from .shared import Shared, SharedPlayers, contest_card_of, contest_card_path, contest_feed, files_for_crawlers
 from .writer import SiteFiles, compress
 
 FIRST_ROWS = 100  # of the leaderboard on the first page of the site
@@ -58,17 +61,22 @@ class SiteParts:
     board: pa.Table
     facts: RunFacts
 
-    def __init__(self, content: SiteContent, files: SiteFiles, on_progress: ProgressCallback = not_shown) -> None:
+    def __init__(
+        self, content: SiteContent, files: SiteFiles, shared: Shared, on_progress: ProgressCallback = not_shown
+    ) -> None:
+        self._shared = shared
         self._on_progress, self._done = on_progress, 0
         self._winners: list[Winner | None] = [None] * content.n_rounds
         self._content, self._files, self._templates = content, files, Templates.shared()
-        statics = {name: data for name, data in package_files("static").items() if name not in SERVER_FILES}
-        self._statics = statics | {"titles.css": title_styles(content.format.titles).encode()}
-        self._assets = f"static/{digest(*self._statics.values())}/"
         self._attributes = grouping(attribute_names(content.attributes))
+        statics = {name: data for name, data in package_files("static").items() if name not in SERVER_FILES}
+        self._statics = statics | _branded(content.brand, self._facts().title)
+        self._statics["titles.css"] = title_styles(content.format.titles).encode()
+        self._assets = f"static/{digest(*self._statics.values())}/"
         has_groups = [b"groups"] if self._attributes else []  # every page has a link to them
         branded = [] if content.brand == UNBRANDED else [content.brand.to_json()]
-        self.look = digest(*self._statics.values(), *package_files("templates").values(), *has_groups, *branded)
+        further = [*has_groups, *branded, shared.public]
+        self.look = digest(*self._statics.values(), *package_files("templates").values(), *further)
 
     def statics(self) -> None:
         """Style sheets and scripts."""
@@ -92,13 +100,14 @@ class SiteParts:
                 recent.add(builder, player)
                 continue
             stem = f"{slug(content.about['contest_id'][index])}-{content.round_key(index, player)}"
-            key = digest(stem, self.look)
+            has_card = index >= self._shared.cards_from(content.n_rounds)
+            key = digest(stem, self.look, *([b"card"] if has_card else []))
             data, page = (
                 f"data/contests/{stem}.json.gz",
                 f"contests/{slug(content.about['contest_id'][index])}-{key}.html",
             )
             pages[index] = page
-            known = self._files.has(data), self._files.has(page)  # both calls: each keeps its file
+            known = [self._files.has(path) for path in (data, page, *([contest_card_path(stem)] if has_card else []))]
             player = everyone["player"]
             before = np.where(builder.n_rounds[player] > 0, builder.rating[player], np.nan)
             builder.update(_table(index, rows))
@@ -107,10 +116,13 @@ class SiteParts:
                 after = np.where(builder.n_rounds[player] > 0, builder.rating[player], np.nan)
                 shown = contest_rows(content, index, everyone, before, after)
                 self._files.put(data, partial(_packed, shown))
-                html = self._contest_page(shown, page, data)
+                if has_card:
+                    contest_card_of(stem, shown, self._facts(), self._files)
+                html = self._contest_page(shown, page, data, contest_card_path(stem) if has_card else "")
                 self._files.put(page, html.encode)
         self.board = content.board_of(builder)
-        self._boards = SiteBoards(content, self.board, recent)
+        self._boards, self._recent = SiteBoards(content, self.board, recent), recent
+        self._players = SharedPlayers(content, self.board, self._files, self._shared.most)
         last = max((time or 0 for time in content.about["time_seconds"]), default=0)
         self.facts = replace(
             self._facts(),
@@ -128,10 +140,12 @@ class SiteParts:
         """The players with a place."""
         return chosen(self.board, "hide")
 
-    def _contest_page(self, shown: dict[str, Any], page: str, data: str) -> str:
+    def _contest_page(self, shown: dict[str, Any], page: str, data: str, card: str) -> str:
         rows = {name: values for name, values in shown.items() if isinstance(values, list)}
         context = contests_page.standings(shown, rows, len(shown["handle"]), CONTEST_ROWS, data)
-        return self._templates.render("contest", self._facts(), SiteLinks(page, "", self._assets), **context)
+        cards = {str(shown["contest_id"]): card} if card else {}
+        links = SiteLinks(page, "", self._assets, self._shared.public, cards=cards)
+        return self._templates.render("contest", self._facts(), links, **context)
 
     def _facts(self) -> RunFacts:
         """The run without counts and lines, for pages that do not change with new rounds."""
@@ -190,7 +204,7 @@ class SiteParts:
 
     def index(self) -> str:
         """The first page of the site, which names the version: the best active players."""
-        links = SiteLinks("index.html", self._files.version, self._assets)
+        links = SiteLinks("index.html", self._files.version, self._assets, self._shared.public, self._players.handles)
         context = self._boards.active_ones(FIRST_ROWS, links) | {"version": self._files.version}
         return self._templates.render("leaderboard", self.facts, links, **context)
 
@@ -203,7 +217,8 @@ class SiteParts:
 
     def _links(self, path: str) -> SiteLinks:
         """The links of a page of the version."""
-        return SiteLinks(f"{self._files.version}{path}", self._files.version, self._assets)
+        here = f"{self._files.version}{path}"
+        return SiteLinks(here, self._files.version, self._assets, self._shared.public, self._players.handles)
 
     def active(self) -> None:
         """The leaderboard of the players who were active within a year; none if no contest has a time."""
@@ -256,16 +271,35 @@ class SiteParts:
         """Standard deviation of a skill, divided by sigma; 0 for a system without an uncertainty."""
         return self._content.display.system.uncertainty
 
-    def shells(self) -> dict[str, str]:
-        """Pages that a script fills; they belong to no version, so that their addresses stay."""
-        timeless, links = self._facts(), [SiteLinks(page, "", self._assets) for page in SHELLS]
-        render = self._templates.render
+    def shells(self, pages: list[str]) -> dict[str, str | bytes]:
+        """Pages that a script fills, and what programs read; they belong to no version, so that their addresses stay.
+
+        ``pages``: of the contests.
+        """
+        timeless, public = self._facts(), self._shared.public
+        links = [SiteLinks(page, "", self._assets, public) for page in (*SHELLS, NOT_FOUND)]
+        render, handles = self._templates.render, self._players.handles
+        missing = {"title": "Not found", "detail": "There is no such page.", "near": [], "heading": "", "within": True}
         of_pairs = {"pairs": [], "apart": "", "skills": self.uncertainty > 0, "games": None}
         return {
             SHELLS[0]: render("player", timeless, links[0], player=None, rounds=[]),
             SHELLS[1]: render("compare", timeless, links[1], players=[], asked="", unknown=[], **of_pairs),
             SHELLS[2]: render("contest", timeless, links[2], contest=None),
+            NOT_FOUND: render("error", timeless, links[3], **missing),
+            FEED: contest_feed(self.facts, self._content.about, pages, self._content.best(MOST_ENTRIES), public),
+            "favicon.ico": self._statics["favicon.ico"],
+            **files_for_crawlers(public, handles, pages),
+            **self._player_pages(),
         }
+
+    def _player_pages(self) -> dict[str, str]:
+        """The pages of the players who have one of their own, by path."""
+        cards = self._players.cards(self.facts, self._recent, self._files) if self._shared.public else {}
+        handles, found = self._players.handles, {}
+        for one in self._players.players():
+            links = SiteLinks(path := own_page(one["handle"]), "", self._assets, self._shared.public, handles, cards)
+            found[path] = self._templates.render("player", self.facts, links, player=None, rounds=[], about=one)
+        return found
 
     def _advance(self, rows: int, what: str) -> None:
         """Report progress: each participation is read for contests and histories, each player for two lists."""
@@ -277,6 +311,15 @@ class SiteParts:
         """Write data under a name with its digest; returns the path."""
         data = encode(value)
         return self._files.put(f"{stem}-{digest(data)}.json.gz", partial(compress, data))
+
+
+def _branded(brand: Brand, title: str) -> dict[str, bytes]:
+    """The web manifest, whose addresses are relative to it, and the logo."""
+    icons = [(f"icon-{size}.png", f"{size}x{size}", "image/png") for size in (180, 512)]
+    logo = {} if brand.logo is None else {brand.logo.name: brand.logo.data}
+    if brand.logo is not None:
+        icons.insert(0, (brand.logo.name, "any", brand.logo.media_type))
+    return {MANIFEST: manifest(title, brand.description, "../../index.html", icons), **logo}
 
 
 def _packed(value: Any) -> bytes:

@@ -20,6 +20,7 @@ from ..results.titles import TitlesChoice
 from .content import SiteContent, digest
 from .parts import SiteParts
 from .shards import encode
+from .shared import UNSHARED, Shared
 from .writer import SiteFiles
 
 FORMAT = 1
@@ -60,12 +61,14 @@ def publish_site(
     on_progress: ProgressCallback = not_shown,
     places: Mapping[str, Any] | None = None,
     brand: Mapping[str, Any] | None = None,
+    shared: Shared = UNSHARED,
 ) -> SiteReport:
     """Write the current state of a run as a site of static files.
 
     ``folder``: folder or address of an object store. An existing site of the run gets a new version.
     ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
     ``places``, ``brand``: as for :class:`ranklake.flows.publication.content.Content`.
+    ``shared``: the public address of the site, and how many players and contests have pages and cards for programs.
     ``steal``: take the lease over from a writer that is certainly dead.
     ``rebuild``: write every file again, and replace the site of another run.
     ``on_progress``: called with the rows that are written, of all: participations and players, each for two kinds of
@@ -88,15 +91,15 @@ def publish_site(
             rule = f"a site has at most {MAX_ROUNDS:,} rounds, run {run_name} has {content.n_rounds:,}"
             raise LakeError(f"{rule}; `ranklake publish` writes tables of any size")
         with SiteFiles(folder, run_name, rebuild) as files:
-            return _write(content, files, rebuild, on_progress, began)
+            return _write(content, files, shared, rebuild, on_progress, began)
 
 
 def _write(
-    content: SiteContent, files: SiteFiles, rebuild: bool, on_progress: ProgressCallback, began: float
+    content: SiteContent, files: SiteFiles, shared: Shared, rebuild: bool, on_progress: ProgressCallback, began: float
 ) -> SiteReport:
     """Write a new version, unless the newest one shows the current state."""
-    parts = SiteParts(content, files, on_progress)
-    state = digest(FORMAT, content.key(), parts.look)
+    parts = SiteParts(content, files, shared, on_progress)
+    state = digest(FORMAT, content.key(), parts.look, shared.most)
     if files.manifest().get("state") == state and not rebuild:
         return SiteReport(content.n_rounds, files.previous.rstrip("/"))
     files.start(content.run)
@@ -124,7 +127,7 @@ def _write(
     }
     parts.active()
     files.page("manifest.json", encode(manifest))
-    files.switch(parts.shells(), parts.index())
+    files.switch(parts.shells(contests), parts.index())
     removed = files.clean()
     seconds = time.perf_counter() - began
     version = files.version.rstrip("/")

@@ -39,6 +39,12 @@ _MEDIA_TYPES = {  # by the end of the name, as an object store sends them
     ".json": "application/json",
     ".gz": "application/gzip",
     ".zst": "application/zstd",
+    ".png": "image/png",
+    ".ico": "image/vnd.microsoft.icon",
+    ".atom": "application/atom+xml; charset=utf-8",
+    ".xml": "application/xml; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
+    ".webmanifest": "application/manifest+json",
 }
 _VERSION = re.compile(rb'<meta name="ranklake-version" content="v/(\d+)/">')
 _THREADS = {True: 4, False: 16}  # on a disk, in an object store
@@ -119,13 +125,18 @@ class SiteFiles:
             for end, pack in _COPIES.items():
                 self._write(f"{self.version}{path}{end}", partial(pack, data))
 
-    def switch(self, shells: dict[str, str], index: str) -> None:
+    def names(self, folder: str) -> list[str]:
+        """The names of the files of a folder; none without it."""
+        return list(self._sizes(folder))
+
+    def switch(self, shells: dict[str, str | bytes], index: str) -> None:
         """Finish the version: its files, and ``shells`` of no version, are complete before ``index.html`` names it."""
         self._write(f"{self.version}files.json", lambda: msgspec.json.encode(list(self._used)))
         self._wait(0)
         for path, text in shells.items():
-            if self._read(path) != text.encode():
-                self._put(path, text.encode(), "no-cache")
+            data = text.encode() if isinstance(text, str) else text
+            if self._read(path) != data:
+                self._put(path, data, "no-cache")
         self._site.commit_bytes(
             SWITCH, index.encode(), **_headers(SWITCH, "no-cache")
         )  # removed versions must not show

@@ -13,7 +13,7 @@ import click
 from ...common.progress import not_shown
 from ...common.text import count
 from ..terminal.apart import REMEDY, say_apart, strict_option
-from ..terminal.brand_options import brand_options
+from ..terminal.brand_options import brand_options, public_url_option, shared_option
 from ..terminal.options import (
     RUN,
     ChosenRun,
@@ -65,6 +65,8 @@ if TYPE_CHECKING:
 @titles_option
 @places_options
 @brand_options
+@public_url_option
+@shared_option
 @strict_option
 @steal_option
 @lake_option
@@ -76,6 +78,8 @@ def publish(
     target: dict[str, Any] | None,
     places: dict[str, Any],
     brand: dict[str, Any] | None,
+    public_url: str,
+    shared: int | None,
     lake: LakeAddress,
     **how: Any,
 ) -> None:
@@ -92,6 +96,8 @@ def publish(
         raise click.UsageError(f"{option} is for tables in the lake and not for {other}, which has no old files")
     if site is not None and target is not None:
         raise click.UsageError("--site and --to are two publishes: use a command for each")
+    if site is None and (public_url or shared is not None):
+        raise click.UsageError("--public-url and --shared are for --site; `ranklake serve` has its own --public-url")
     if target is not None and brand:
         raise click.UsageError("--brand, --title, --description and --logo are for pages, and a database has none")
     opened, how["places"] = lake.open(), places
@@ -104,8 +110,10 @@ def publish(
         report: SiteReport | PublishReport
         if site is not None:
             from ...site.publish import publish_site
+            from ...site.shared import DEFAULT_SHARED, Shared
 
-            report = publish_site(opened, run, site, brand=brand, **how)
+            about = Shared(f"{public_url}/" if public_url else "", DEFAULT_SHARED if shared is None else shared)
+            report = publish_site(opened, run, site, brand=brand, shared=about, **how)
         elif target is not None:
             from ...publication.database import publish_to_database
 
@@ -128,8 +136,9 @@ def publish(
 @click.option(
     "--root-path", default="", metavar="PATH", help="Path below which a proxy shows the server, for example /ratings."
 )
+@public_url_option
 @lake_option
-def serve(runs: tuple[str, ...], host: str, port: int, root_path: str, lake: LakeAddress) -> None:
+def serve(runs: tuple[str, ...], host: str, port: int, root_path: str, public_url: str, lake: LakeAddress) -> None:
     """Serve published runs by HTTP, read-only; new versions are taken up without a restart."""
     from ...serving.server import serve as serve_runs
 
@@ -142,7 +151,7 @@ def serve(runs: tuple[str, ...], host: str, port: int, root_path: str, lake: Lak
         print_line(f"serving {', '.join(names) or none} at {address}/")
 
     try:
-        serve_runs(lake.open(), runs, host, port, root_path, on_start=started)
+        serve_runs(lake.open(), runs, host, port, root_path, public_url=public_url, on_start=started)
     except KeyboardInterrupt:  # the way to end a server
         print_line("stopped")
 

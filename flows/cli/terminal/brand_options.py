@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -36,3 +37,27 @@ def _brand(file: str | None, title: str | None, description: str | None, logo: s
 
 # the choices for ``Brand`` that were given, as one argument ``brand``; None without any
 brand_options = gathered("brand", _BRAND, _brand)
+
+
+def _public_url(context: click.Context, parameter: click.Parameter, url: str) -> str:
+    """The address without a slash at its end."""
+    if not url:
+        return ""
+    parts = urlsplit(url)
+    plain = url.isascii() and url.isprintable() and not set(url) & set(" \"'<>\\^`{|}")
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or not plain:
+        raise click.BadParameter(f"must be an address as https://ratings.example/path, got {url!r}")
+    if parts.username is not None or parts.password is not None:
+        raise click.BadParameter("must have no user and no password: readers see it")
+    return url.rstrip("/")
+
+
+public_url_option = click.option(
+    "--public-url", default="", metavar="URL", callback=_public_url, help="Address at which readers find the pages, as "
+    "https://ratings.example; canonical links, pictures beside shared links and the map of the site need it.",
+)  # fmt: skip
+shared_option = click.option(
+    "--shared", type=click.IntRange(0, 20_000), metavar="N", help="With --site: the best N players have a page of "
+    "their own that programs without scripts read, and, with --public-url, these and the newest N contests a picture.  "
+    "[default: 100]",
+)  # fmt: skip

@@ -348,7 +348,7 @@ export async function start(figure, notice, read) {
   if (given) {
     const { run, players, view } = JSON.parse(given.textContent);
     draw(figure, run, players, view);
-  } else if (kind === "site") await readable(notice, read(new URLSearchParams(location.search).get("h") ?? ""));
+  } else if (kind === "site") await readable(notice, read(document.body.dataset.handle ? decodeURIComponent(document.body.dataset.handle) : new URLSearchParams(location.search).get("h") ?? ""));
 }
 
 /** Draw players of the site in the view that the address asks for; `site` is its manifest. */

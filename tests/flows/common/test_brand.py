@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ranklake.flows.common.brand import MOST_LOGO, Brand, Logo, read_brand, read_logo
+from ranklake.flows.common.brand import MOST_LOGO, MOST_PIXELS, Brand, Logo, read_brand, read_logo
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" fill="red"/></svg>'
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00\x00\x00\rIHDR" + (9).to_bytes(4, "big") * 2 + b"\x08\x02\x00\x00\x00"
@@ -70,7 +70,10 @@ def test_file__refuses_what_no_page_could_show(text: str, message: str, tmp_path
         (b'<?xml version="1.0" encoding="utf-7"?>' + SVG, "the encoding must be UTF-8"),
         (b"<html/>", "got XML with the root 'html'"),
         (b"GIF89a", "logo must be SVG or PNG"),
-        (PNG.replace((9).to_bytes(4, "big"), (4096).to_bytes(4, "big")), "PNG of at most 2048 x 2048 pixels"),
+        (
+            PNG.replace((9).to_bytes(4, "big"), (MOST_PIXELS + 1).to_bytes(4, "big")),
+            "PNG of at most 2048 x 2048 pixels",
+        ),
         (SVG + b" " * MOST_LOGO, "at most 65,536 bytes"),
     ],
 )

@@ -19,11 +19,12 @@ from ranklake.flows.answers.contests import Winner
 from ranklake.flows.answers.distribution import distribution
 from ranklake.flows.pages import links as links_of_pages
 from ranklake.flows.pages.colours import CONTRAST, DARK, LIGHT, blend, contrast, title_styles, with_contrast
+from ranklake.flows.pages.files import package_files
 from ranklake.flows.pages.graph import clamped, history_graph, longest_gap, whole_span
 from ranklake.flows.pages.histogram import histogram_graph
 from ranklake.flows.pages.links import Links, ServerLinks, SiteLinks, day, short
 from ranklake.flows.pages.pictures import badge, graph
-from ranklake.flows.pages.render import POLICY, RunFacts, Templates, package_files
+from ranklake.flows.pages.render import POLICY, RunFacts, Templates
 from ranklake.flows.pages.views import leaderboard as leaderboard_page
 from ranklake.flows.results.rating_format import RatingFormat
 from ranklake.flows.results.titles import CODEFORCES, NONE, Title, Titles
@@ -48,7 +49,7 @@ SAFE_TAGS = {
     "form", "input", "ul", "li", "main", "h1", "h2", "p", "dl", "div", "dt", "dd", "abbr", "figure", "figcaption",
     "g", "rect", "text", "circle", "table", "thead", "tbody", "tr", "th", "td", "small", "footer", "noscript",
     "label", "button", "textarea", "code", "ol", "b", "select", "option", "datalist", "sup", "section",
-    "details", "summary",
+    "details", "summary", "img",
 }  # fmt: skip
 
 
@@ -171,7 +172,7 @@ def test_pages__no_name_becomes_markup_or_an_address(name: str, links: Links) ->
         for tag, attributes in page.tags:
             assert not any(key.startswith("on") or key == "style" for key in attributes)
             assert not (attributes.get("href") or "").strip().lower().startswith(("javascript", "data", "//"))
-            assert tag != "script" or attributes.get("type") in ("module", "application/json")
+            assert tag != "script" or attributes.get("type") in ("module", "application/json", "application/ld+json")
         assert html.count("<script") == sum(tag == "script" for tag, _ in page.tags)
 
 

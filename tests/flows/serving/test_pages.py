@@ -23,8 +23,9 @@ from helpers.names import STRANGE
 from ranklake.flows.answers.contests import winners
 from ranklake.flows.answers.leaderboard import ORDERS
 from ranklake.flows.answers.run import open_published
+from ranklake.flows.pages.files import package_files
 from ranklake.flows.pages.links import day, short
-from ranklake.flows.pages.render import POLICY, package_files
+from ranklake.flows.pages.render import POLICY
 from ranklake.flows.pages.views import contest_list
 from ranklake.flows.pages.views import leaderboard as leaderboard_page
 from ranklake.flows.serving import pages as serving_pages
@@ -169,7 +170,7 @@ def test_player__of_any_handle_has_a_page(pages: TestClient, handle: str) -> Non
     text = pages.get(f"/run/p/{quote(handle, '')}").text
     assert '<h1 data-field="handle"' in text
     assert "<script>" not in text
-    assert len(re.findall("<script", text)) == 3
+    assert len(re.findall("<script", text)) == 4
 
 
 def test_player__graph_is_drawn_without_scripts(pages: TestClient) -> None:
