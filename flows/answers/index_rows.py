@@ -16,7 +16,7 @@ from ranklake.storage.names.folding import fold
 from ranklake.storage.runs.components import Meetings
 
 from ..common.brand import Brand
-from ..publication.index_parts import SMOOTHED_ROWS, UNRATED, IndexPart, integers, read_mapped
+from ..publication.index_parts import SMOOTHED_ROWS, UNRATED, IndexPart, integers, one_chunk, read_mapped
 from ..publication.root import IndexFile, IndexManifest, index_path
 from ..results.attributes import COUNTRY, NAME, values_by_handle
 from ..results.components import Components
@@ -283,7 +283,7 @@ class IndexRows:
         return changes
 
     def handles_of(self, players: npt.NDArray[np.int32]) -> pa.Array:
-        return self.leaderboard_table.column("handle").combine_chunks().take(pa.array(self.row_of_player[players]))
+        return one_chunk(self.leaderboard_table.column("handle")).take(pa.array(self.row_of_player[players]))
 
     @cached_property
     def row_of_player(self) -> npt.NDArray[np.int32]:

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -311,6 +312,15 @@ class PublishedRun(IndexRows):
             states = super().states_before(stop)
             self._kept.put(key, states)
         return states
+
+    def last_changes(self, stop: int | None = None) -> npt.NDArray[np.float64]:
+        """As of :class:`IndexRows`, kept for the next filters."""
+        key = (self._token, "changes", stop)
+        changes: npt.NDArray[np.float64] | None = self._kept.get(key)
+        if changes is None:
+            changes = super().last_changes(stop)
+            self._kept.put(key, changes)
+        return changes
 
     @cached_property
     def _search(self) -> Search:

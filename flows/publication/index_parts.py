@@ -214,10 +214,15 @@ def read_mapped(lake: Lake, path: str, file: IndexFile) -> pa.RecordBatch:
         raise damaged(path, f"not a readable Arrow file ({str(error).partition(chr(10))[0]})") from error
 
 
+def one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    """The values of a column as one array, not copied if it has one chunk: ``combine_chunks`` copies that, too."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def integers(column: pa.Int32Array | pa.ChunkedArray) -> npt.NDArray[np.int32]:
     """The values of a column without nulls, not copied if it has one chunk. ``to_numpy`` would import pandas."""
     if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+        column = one_chunk(column)
     values = np.frombuffer(column.buffers()[1] or b"", np.int32)
     return values[column.offset : column.offset + len(column)]
 

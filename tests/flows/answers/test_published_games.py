@@ -14,8 +14,11 @@ from helpers.games import DAY, as_periods, ingest_periods, league
 from helpers.lakes import often, rate_run
 
 from ranklake.flows.answers import contests
+from ranklake.flows.answers.contests import winners
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import PublishedRun, open_published
+from ranklake.flows.pages.links import ServerLinks
+from ranklake.flows.pages.views import contest_list
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import Lake
 from ranklake.storage.lake.limits import Limits
@@ -52,6 +55,29 @@ def test_history__has_the_opponent_of_each_game(run: PublishedRun) -> None:
             scores = [0.5 if row["lo"] < row["hi"] else 1.0 - row["lo"] for row in rows]
             assert [(r["contest_id"], r["opponent"], s) for r, s in zip(rows, scores, strict=True)] == games
         assert tables[1].to_pylist() == tables[2].to_pylist()
+
+
+def test_recent_ratings__are_one_a_period(run: PublishedRun) -> None:
+    changes, several = run.last_changes(), False
+    for row in run.leaderboard(0, 100).rows.to_pylist():
+        history = run.history(row["handle"]).to_pylist()
+        by_period = {one["contest_id"]: one["rating"] for one in history}  # the last game of each
+        several |= len(by_period) < len(history)
+        ratings = list(by_period.values())
+        assert run.recent_ratings(row["player"], 20) == ratings[-20:]
+        assert changes[row["player"]] == ratings[-1] - ratings[-2]
+    assert several
+    assert winners(run, [0, 1]) == {}
+
+
+def test_list_of_contests__counts_the_games_and_players_of_periods(run: PublishedRun) -> None:
+    shown = contest_list.contests(run, ServerLinks("", "run"))
+    rows = [row for _, section in shown["sections"] for row in section]
+    expected = {}
+    for day in sorted({game.time_seconds // DAY for game in GAMES}):
+        games = [game for game in GAMES if game.time_seconds // DAY == day]
+        expected[f"period-{day}"] = (len(games), len({name for game in games for name in game[:2]}))
+    assert {row["address"].rpartition("/")[2]: (row["n_games"], row["n_players"]) for row in rows} == expected
 
 
 def test_contest__is_a_page_of_a_period(run: PublishedRun, monkeypatch: pytest.MonkeyPatch) -> None:

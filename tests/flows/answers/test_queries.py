@@ -106,6 +106,22 @@ def test_leaderboard__order_and_filters(run: PublishedRun, board: list[dict[str,
     assert run.leaderboard(0, 10, title="master").total == sum(row["title"] == "master" for row in board)
 
 
+@pytest.mark.parametrize("share", [None, 0.4, 0.0])
+def test_recent_ratings__and_changes_are_those_of_the_history(
+    run: PublishedRun, board: list[dict[str, Any]], rounds: list[dict[str, Any]], share: float | None
+) -> None:
+    stop = None if share is None else round(share * run.manifest.n_rounds)
+    found = run.last_changes(stop)
+    assert len(run.parts) > 1
+    for row in board:
+        ratings = [one["rating"] for one in rounds if one["player"] == row["player"]
+                   and (stop is None or one["round_index"] < stop)]  # fmt: skip
+        for n in (1, 2, 20):
+            assert run.recent_ratings(row["player"], n, stop) == ratings[-n:]
+        change = found[row["player"]]
+        assert np.isnan(change) if len(ratings) < 2 else change == ratings[-1] - ratings[-2]
+
+
 def test_player__facts_and_percentile(
     run: PublishedRun, board: list[dict[str, Any]], rounds: list[dict[str, Any]]
 ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from helpers.answers import leaderboard, player_history, stored_board
@@ -29,7 +30,7 @@ from ranklake.flows.answers.run import open_published
 from ranklake.flows.cli.main import cli
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.publication import root_writer
-from ranklake.flows.publication.index_parts import cut
+from ranklake.flows.publication.index_parts import cut, integers
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.root import index_path, read_manifest
 from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError, Run
@@ -163,6 +164,14 @@ def test_index__a_publish_that_is_killed_before_the_manifest_leaves_the_index_as
     open_published(lake, "run")
     publish(lake, "run")
     assert_indexed(lake)
+
+
+def test_integers__of_one_chunk_are_not_copied() -> None:
+    column = pa.chunked_array([np.arange(9, dtype=np.int32)])
+    first, second = integers(column), integers(column)
+    assert np.shares_memory(first, second)
+    parts = pa.chunked_array([np.arange(3, dtype=np.int32)] * 2)
+    assert integers(parts).tolist() == [0, 1, 2, 0, 1, 2]
 
 
 def test_cut__small_parts_are_merged_and_large_parts_stay() -> None:
