@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -18,9 +18,10 @@ from ranklake.storage.names.search import Search
 
 from ..common.times import count_until
 from ..publication.index_parts import integers
+from ..publication.past_places import PastPlaces, periods
 from ..publication.root import IndexManifest, index_path, read_manifest
 from ..results.attributes import NAME
-from ..results.components import apart, with_large
+from ..results.components import apart, compared_in, with_large
 from ..results.groups import team_of
 from ..results.level_shifts import STEADY
 from ..results.places import PlaceOptions
@@ -220,6 +221,34 @@ class PublishedRun(IndexRows):
     def table_at(self, at: int | None = None) -> pa.Table:
         """All rows of the leaderboard, now or ``at`` a time."""
         return self._leaderboard_at(at).table
+
+    @cached_property
+    def past_periods(self) -> tuple[str, npt.NDArray[np.int64]]:
+        """The periods of :attr:`past_places`: a word, and the last round of each.
+
+        There are none if there are no times, if ratings change without rounds, or if two large groups never met.
+        """
+        apart = compared_in(self.leaderboard_table, self.places.min_rounds) is not None
+        return periods(self.ends[:0] if apart or self.manifest.shift is not None else self.ends)
+
+    @cached_property
+    def past_places(self) -> PastPlaces:
+        """How many players had which rating at the ends of past periods."""
+        places = self.places if self.uncertainty else replace(self.places, max_sigma=math.inf)
+        parts = [part.states_of_rows() for part in self.parts]
+        rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return PastPlaces.of(self.past_periods[1], self.manifest.decimals, places, rows)
+
+    def places_over_time(self, handle: str) -> pa.Table:
+        """The place of a player at the ends of past periods: ``time_seconds, place, n_ranked``.
+
+        Players are numbered by the ratings that are shown; equal ones share a place. Raises as :meth:`player`.
+        """
+        past, rows = self.past_places, self.rows_of(self.handles.player(self.handles.row(handle)))
+        columns = {name: rows.column(name).to_numpy() for name in ("round_index", "rating", "sigma", "n_before")}
+        columns["n_rounds"] = columns["n_before"] + np.int32(1)
+        at, place = past.of_player(columns)
+        return pa.table({"time_seconds": self.ends[past.rounds[at]], "place": place, "n_ranked": past.totals[at]})
 
     def count(self, low: float | None = None, high: float | None = None) -> int:
         """Number of ranked players with a rating of at least ``low`` and below ``high``."""

@@ -311,7 +311,7 @@ def _marks(plot: _Plot, form: RatingFormat, view: str) -> list[tuple[float, str]
     if view == "rating":
         return [(v, form.rating(v)) for v in multiples(plot.low, plot.high, _MARKS)]
     places = place_marks(10**-plot.high, 10**-plot.low, _MARKS)
-    return [(-math.log10(place), f"{place:,}") for place in places]
+    return [(-math.log10(place), f"{place:,}" if place < 100_000 else f"{place // 1000:,}k") for place in places]
 
 
 def _summary(curves: Sequence[_Curve], form: RatingFormat, view: str) -> str:

@@ -78,6 +78,14 @@ class IndexPart:
         """The round and the player of each row, in order of rounds and standings."""
         return self._round[self._by_round], self._player[self._by_round]
 
+    def states_of_rows(self) -> dict[str, npt.NDArray[np.generic]]:
+        """``player, round_index, rating, sigma, n_rounds`` of each row, in order of players and their rounds."""
+        sigma, n_before = (self._rows.column(name).chunk(0).to_numpy() for name in ("sigma", "n_before"))
+        return {
+            "player": self._player, "round_index": self._round, "rating": self._rating, "sigma": sigma,
+            "n_rounds": n_before + np.int32(1),
+        }  # fmt: skip
+
     def n_rows(self, round_index: int) -> int:
         """Number of rows of a round."""
         return len(self._positions(round_index))

@@ -183,7 +183,7 @@ class ServerPages:
             return await self._render(request, "compare", compare, _PLAYER, long=True)
         if current not in (None, handle):
             return RedirectResponse(links_of(request).player(current), 301, _HEADERS)
-        return await self._render(request, "player", _one_player, _PLAYER)
+        return await self._render(request, "player", _one_player, _PLAYER, long=_of_places(request))
 
     async def _preview(self, request: Request) -> Response:
         """The form for a preview; by POST with the changes, or with the reason why there are none."""
@@ -221,7 +221,7 @@ class ServerPages:
                 return await self._player(request)
             if current not in (None, handle):
                 return RedirectResponse(links_of(request).picture(current, name), 301, _HEADERS)
-            response = await self._conditional(request, make, _PLAYER)
+            response = await self._conditional(request, make, _PLAYER, long=_of_places(request))
             response.headers.update(_EMBEDDED | {"content-security-policy": style_policy(run.titles)})
             return response
 
@@ -314,6 +314,11 @@ def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any
 
 def _compare(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
     return players_page.compare(run, run.handles.listed(given["h"]), Window.given(given))
+
+
+def _of_places(request: Request) -> bool:
+    """Whether a graph shows places, which are counted for the first request."""
+    return request.query_params.get("view") == "place"
 
 
 def _one_player(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from ..results.groups import groups_of, has_value
 from ..results.ranks import chosen
 from .boards import SiteBoards
 from .content import Round, SiteContent, digest
+from .past import SitePast
 from .recent import RecentRatings
 from .shards import (
     PAGE_ROWS,
@@ -88,6 +89,7 @@ class SiteParts:
         content = self._content
         builder, pages, most = content.builder(), [""] * content.n_rounds, np.zeros(content.n_rounds, np.int64)
         columns, recent = ("player", "lo", "perf", "mu", "sigma", "n_before"), RecentRatings(len(content.handles))
+        past = SitePast(content)
         for index, everyone in content.each(0, content.n_rounds, columns, unrated=True):
             self._advance(int(content.rows[index]), "contests")
             rated = everyone["rated"]
@@ -98,6 +100,7 @@ class SiteParts:
             if index < content.n_rounds - MAX_CONTESTS:
                 builder.update(_table(index, rows))
                 recent.add(builder, player)
+                past.add(index, builder)
                 continue
             stem = f"{slug(content.about['contest_id'][index])}-{content.round_key(index, player)}"
             has_card = index >= self._shared.cards_from(content.n_rounds)
@@ -112,6 +115,7 @@ class SiteParts:
             before = np.where(builder.n_rounds[player] > 0, builder.rating[player], np.nan)
             builder.update(_table(index, rows))
             recent.add(builder, rows["player"])
+            past.add(index, builder)
             if not all(known):
                 after = np.where(builder.n_rounds[player] > 0, builder.rating[player], np.nan)
                 shown = contest_rows(content, index, everyone, before, after)
@@ -121,6 +125,7 @@ class SiteParts:
                 html = self._contest_page(shown, page, data, contest_card_path(stem) if has_card else "")
                 self._files.put(page, html.encode)
         self.board = content.board_of(builder)
+        self._past = past.data(self.board)
         self._boards, self._recent = SiteBoards(content, self.board, recent), recent
         self._players = SharedPlayers(content, self.board, self._files, self._shared.most)
         last = max((time or 0 for time in content.about["time_seconds"]), default=0)
@@ -253,6 +258,10 @@ class SiteParts:
         quantiles = {"share": [q for q, _ in bins.quantiles], "rating": [value for _, value in bins.quantiles]}
         data = {"start": bins.start, "width": bins.width, "counts": bins.counts, "quantiles": quantiles}
         return self._named("data/distribution", data)
+
+    def past_places(self) -> dict[str, str]:
+        """The file of places over time; empty if they have no meaning."""
+        return {} if self._past is None else {"past_places": self._named("data/past-places", self._past)}
 
     def search(self) -> dict[str, Any]:
         """The search index: a file for the first characters of handles, the list of these files, and all players."""

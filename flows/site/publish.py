@@ -123,6 +123,7 @@ def _write(
         "leaderboard": parts.leaderboard(),
         "distribution": parts.distribution(),
         **parts.groups(),
+        **parts.past_places(),
         **parts.search(),
     }
     parts.active()

@@ -110,7 +110,7 @@ export function crc32(text) {
 export async function player(handle) {
   const site = await manifest();
   const contests = await once(`${root}${site.contests}`);
-  const columns = Object.fromEntries(["ids", "names", "times", "n", "place", "perf", "mu", "sigma", "rating", "team"].map((name) => [name, []]));
+  const columns = Object.fromEntries(["ids", "names", "times", "n", "place", "perf", "mu", "sigma", "rating", "team", "rounds"].map((name) => [name, []]));
   for (const { folder, shards } of site.histories) {
     const shard = String(crc32(handle) % shards).padStart(4, "0");
     const file = await once(`${root}${folder}${shard}.json.gz`);
@@ -121,7 +121,7 @@ export async function player(handle) {
       round += step;
       rating = Number((rating + rows.change[i]).toFixed(site.decimals));
       const mu = Number((rating + rows.margin[i]).toFixed(site.decimals));
-      const values = { ids: contests.contest_id[round], names: contests.name[round], times: contests.time_seconds[round] ?? 0, n: contests.n_players[round], place: rows.place[i], perf: rows.perf[i], mu, sigma: rows.sigma[i], rating, team: rows.team?.[i] ?? null };
+      const values = { ids: contests.contest_id[round], names: contests.name[round], times: contests.time_seconds[round] ?? 0, n: contests.n_players[round], place: rows.place[i], perf: rows.perf[i], mu, sigma: rows.sigma[i], rating, team: rows.team?.[i] ?? null, rounds: round };
       for (const [name, value] of Object.entries(values)) columns[name].push(value);
     });
   }
@@ -130,9 +130,24 @@ export async function player(handle) {
   return { handle, ...columns, ...place };
 }
 
-/** The places of a player over time; null before the first one. */
+/** The places of a player at the ends of past periods, among the ranked players by their shown ratings; see flows/site/past.py. */
 export async function places(one) {
-  return one;
+  const site = await manifest();
+  const past = await once(`${root}${site.past_places}`);
+  const found = { handle: one.handle, name: one.name, times: [], places: [], of: [], period: past.period };
+  past.rounds.forEach((round, k) => {
+    const last = one.rounds.findLastIndex((played) => played <= round);
+    if (last < 0 || last + 1 < past.min_rounds || (past.max_sigma !== null && one.sigma[last] > past.max_sigma)) return;
+    const own = Math.round(one.rating[last] * 10 ** site.decimals);
+    let [level, above, total] = [0, 0, 0];
+    past.levels[k].forEach((step, i) => {
+      level += step;
+      total += past.counts[k][i];
+      if (level > own) above += past.counts[k][i];
+    });
+    for (const [name, value] of Object.entries({ times: past.times[k], places: above + 1, of: total })) found[name].push(value);
+  });
+  return found;
 }
 
 /** A place with its interval, as 12 (9-17); a dash for a provisional player. */

@@ -185,7 +185,7 @@ export function layout(players, run, show, view, span, size) {
     points: alone ? alone.points.map(([time, value]) => [x(time), y(value)]) : [],
     labels: alone ? [] : labelsOf(curves, { x, y, right, foot, size }),
     peak: alone?.peak ? flagOf(alone.peak, { x, y, start, stop }, show, view) : null,
-    across: (view === "rating" ? multiples(low, high, 6).map((value) => [value, show.number(value)]) : placeMarks(10 ** -high, 10 ** -low, 6).map((place) => [-Math.log10(place), count(place)])).map(([value, text]) => ({ y: y(value), text })),
+    across: (view === "rating" ? multiples(low, high, 6).map((value) => [value, show.number(value)]) : placeMarks(10 ** -high, 10 ** -low, 6).map((place) => [-Math.log10(place), place < 100_000 ? count(place) : `${count(Math.floor(place / 1000))}k`])).map(([value, text]) => ({ y: y(value), text })),
     along: (size.marks ? timeMarks(span, size.marks) : []).map(([time, text]) => ({ x: x(time), at: Math.min(x(time), size.width - 26), text })),
     label: summary(curves, show, view),
     legend: legendOf(curves, belief, view, size),

@@ -353,8 +353,11 @@ export async function start(figure, notice, read) {
 
 /** Draw players of the site in the view that the address asks for; `site` is its manifest. */
 export async function drawAsked(figure, site, players) {
-  const asked = Boolean(site.places) && askedView() === "place";
-  document.querySelector("[data-views]").hidden = !site.places;
-  document.querySelector("[data-about-places]").hidden = !asked;
-  draw(figure, site, asked ? await Promise.all(players.map(places)) : players, asked ? "place" : "rating");
+  const found = site.past_places && askedView() === "place" ? await Promise.all(players.map(places)) : [];
+  const placed = found.some((one) => one.times.length); // not of players who never had a place
+  const note = document.querySelector("[data-about-places]");
+  document.querySelector("[data-views]").hidden = !site.past_places;
+  note.hidden = !placed;
+  if (placed) note.querySelector("[data-period]").textContent = found[0].period;
+  draw(figure, site, placed ? found : players, placed ? "place" : "rating");
 }

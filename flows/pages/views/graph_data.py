@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from ...answers.run import PublishedRun
 from ...common.finite import finite_json
 from ...results.titles import Titles
 from ..axes import DAY
-from ..graph import Span, clamped, whole_span
+from ..graph import VIEWS, Span, clamped, whole_span
+from ..links import day
 
 _COLUMNS = {
     "ids": "contest_id", "names": "name", "times": "time_seconds", "n": "n_players",
@@ -49,22 +51,31 @@ def graph_data(
 
     ``span``: the times that are shown. ``views``: the query of the page in each view.
     """
-    columns = [
-        {
-            "handle": handle,
-            "name": run.names.get(handle, handle),
-            **{name: [row[of] for row in rounds] for name, of in _COLUMNS.items()},
-        }
-        for handle, rounds in players.items()
-    ]
+    period, _ = run.past_periods
+    columns = [_places(run, handle) for handle in players] if period and window.view == "place" else []
+    view = "place" if any(one["times"] for one in columns) else "rating"
+    if view == "rating":  # also of players who never had a place
+        columns = [
+            {"handle": handle, "name": run.names.get(handle, handle)}
+            | {name: [row[of] for row in rounds] for name, of in _COLUMNS.items()}
+            for handle, rounds in players.items()
+        ]
+    days = {"from": window.first, "to": window.last}
+    query |= {name: day(time) for name, time in days.items() if time is not None}
     return {
         "run": {"titles": ladder(run.titles), "decimals": run.manifest.decimals},
         "players": columns,
-        "view": "rating",
+        "view": view,
         "span": window.span(whole_span([time for one in columns for time in one["times"]])),
-        "views": {},
-        "period": "",
+        "views": {name: urlencode(query | {"view": name}) for name in VIEWS} if period else {},
+        "period": period,
     }
+
+
+def _places(run: PublishedRun, handle: str) -> dict[str, Any]:
+    found = run.places_over_time(handle).to_pydict()
+    about = {"handle": handle, "name": run.names.get(handle, handle)}
+    return about | {"times": found["time_seconds"], "places": found["place"], "of": found["n_ranked"]}
 
 
 def ladder(titles: Titles) -> list[dict[str, Any]]:

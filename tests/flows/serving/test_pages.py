@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import tracemalloc
@@ -578,3 +579,20 @@ def test_answers__have_no_host_and_redirect_to_paths(lake: Lake, root: str, html
             assert answer.headers.get("location", "") == (target and root + target), path
             assert (answer.status_code in (301, 303, 307)) == bool(target), path
             assert "evil" not in answer.text + str(answer.headers), path
+
+
+def test_graph__of_places_has_those_of_earlier_leaderboards(pages: TestClient) -> None:
+    run = pages.app.state.served.runs["run"]
+    shown = pages.get("/run/p/player 1?view=place")
+    assert "Places over time of player 1" in shown.text
+    history = json.loads(re.search(r'id="history">(.*?)</script>', shown.text)[1])
+    (one,) = history["players"]
+    assert history["view"] == "place"
+    assert len(one["times"]) > 3
+    for time, place, of in zip(one["times"], one["places"], one["of"], strict=True):
+        board = run.leaderboard(at=time + 1, limit=1_000).rows.to_pylist()
+        own = next(round(row["rating"]) for row in board if row["handle"] == "player 1")
+        assert (place, of) == (1 + sum(round(row["rating"]) > own for row in board), len(board))
+    assert "Places over time" in pages.get("/run/p/player 1/graph.svg?view=place&from=1970-01-01").text
+    assert "place" not in pages.get("/run/p/player 1?view=rating&to=2000-01-01").text.partition("<svg class")[2][:200]
+    assert pages.get("/run/compare?h=player 1,player 2&view=place").status_code == 200

@@ -178,6 +178,23 @@ def test_graph__shows_rounds_under_the_pointer_and_zooms(site: Site) -> None:
     assert page.locator(".axes text").all_inner_texts() == before
 
 
+def test_graph__has_a_view_of_places_over_time(site: Site) -> None:
+    board = Content(site.lake, "run", places=PLACES).leaderboard().to_pylist()
+    ratings = {row["handle"]: round(row["rating"]) for row in board if not row["provisional"]}
+    page = site.open("player.html?h=player%207")
+    page.wait_for_selector(".overview")
+    page.locator("[data-view=place]").click()
+    page.wait_for_selector("svg.graph[aria-label^=Places]")
+    page.locator("svg.graph").focus()
+    page.keyboard.press("End")
+    last = 1 + sum(rating > ratings["player 7"] for rating in ratings.values())
+    assert page.locator(".tip").inner_text().endswith(f"Place {last} of {len(ratings)}")
+    assert "at the end of each month" in page.locator("[data-about-places]").inner_text()
+    page.go_back()
+    page.wait_for_selector("svg.graph[aria-label^=Rating]")
+    assert site.errors == []
+
+
 def test_graph__leads_to_the_contest_by_touch(site: Site) -> None:
     page = site.open("player.html?h=player%207", viewport={"width": 360, "height": 900}, has_touch=True)
     page.wait_for_selector(".tip a")
