@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -11,24 +10,9 @@ import pyarrow as pa
 
 from ranklake.storage.datasets.tables.aliases import Alias, turning_point
 from ranklake.storage.names.hints import hint
+from ranklake.storage.names.lists import split_handles
 
 MOST_SEARCHED = 5  # unknown handles with similar ones
-# A handle in a list, after its comma: in quotation marks, doubled within, or without a comma.
-_LISTED = re.compile(r'(?:^|,)\s*(?:("(?:[^"]|"")*")\s*(?=,|$)|([^,]*))')
-
-
-def split_handles(text: str) -> list[str]:
-    """The handles of a list with commas between them, without blanks around them; quotation marks stay."""
-    found = ((quoted or bare).strip() for quoted, bare in _LISTED.findall(text))
-    return [handle for handle in found if handle]
-
-
-def join_handles(handles: Iterable[str]) -> str:
-    """The list of handles from which :meth:`Handles.listed` finds them: one with a comma is in quotation marks."""
-    return ", ".join(
-        '"{}"'.format(handle.replace('"', '""')) if "," in handle or handle != handle.strip() else handle
-        for handle in handles
-    )
 
 
 class NoPlayerError(LookupError):

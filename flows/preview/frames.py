@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pandas as pd
 import pyarrow as pa
 
 from ranklake.rating_kernels.core.beliefs import NEVER
-from ranklake.storage.names.hints import alike_lines
 from ranklake.storage.names.search import Search
 from ranklake.storage.runs.stored_run import StoredRun
 
@@ -30,6 +30,7 @@ from ..sources.base import SourceError
 from ..sources.column_names import Columns
 from ..sources.options import Duplicates, ReadOptions
 from ..sources.results import rounds_from_results, with_contest
+from .newcomers import name_newcomers
 from .preview import Preview, Rules, preview_next
 from .run_preview import RunPreview
 from .standings import Standings
@@ -81,7 +82,9 @@ def preview(
     frame
         Of the kind of ``standings``, in their order, then the entrants without a place: ``place, player, perf,
         mu_prior, sigma_prior, mu, sigma, rating_before, rating, change, expected_place, next_title, next_title_chance,
-        next_title_place``. ``expected_place`` is 1 + the sum of the win probabilities of all others.
+        next_title_place, known, near``. ``known`` is False for newcomers, who have no ``rating_before`` and no
+        ``change``; ``near`` lists players whose names are similar to that of one of the first 20 newcomers.
+        ``expected_place`` is 1 + the sum of the win probabilities of all others.
         ``next_title_place`` is the worst place after which the rating has the next title, with the others in their
         order: missing if no place suffices, and in rounds of more than 100 participants of some systems,
         or of more than 100 members of teams.
@@ -136,10 +139,9 @@ def _preview_beliefs(
     games = getattr(ratings, "__ranklake_games__", lambda: None)  # Ratings know their games
     rules = Rules(display, titles, Skipping.of(rating_system), games)
     found = preview_next(rules, standings, beliefs, events, (last, int(known.max())) if len(known) else ())
-    texts = [player for player in initial.players if isinstance(player, str)]
-    new = [player for player in initial.newcomers_among(names) if isinstance(player, str)]
-    notes = alike_lines(new, Search(texts), "", "a newcomer") if new else []
-    return replace(found, notes=(*notes, *found.notes))
+    search = cache(lambda: Search([player for player in initial.players if isinstance(player, str)]))
+    near = lambda name: [search().texts[row] for row in search().close(name)]  # noqa: E731
+    return name_newcomers(found, set(initial.newcomers_among(names)), near)
 
 
 def _read_standings(

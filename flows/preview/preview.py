@@ -16,6 +16,7 @@ import pyarrow as pa
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.rating_kernels.chances.games import Pairings
 from ranklake.storage.datasets.rating_limits import in_range
+from ranklake.storage.names.lists import join_handles
 
 from ..chances.to_come import GamesToCome, ThreeChances
 from ..common.configuration.settings import check_to_come
@@ -38,7 +39,7 @@ from .standings import Standings
 _UNKNOWN = ("perf", "mu", "sigma", "rating", "change")  # of an entrant without a place
 COLUMNS = (
     "place", "handle", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "rating_before", "rating", "change",
-    "expected_place", "next_title", "next_title_chance", "next_title_place",
+    "expected_place", "next_title", "next_title_chance", "next_title_place", "known", "near",
 )  # fmt: skip
 GAME = ThreeChances._fields[:3]
 
@@ -66,6 +67,8 @@ class Preview:
     without a place has no performance, posterior and change. In a contest of teams, places are those of teams.
     ``notes``: what to know about the contest: newcomers who are nearly called as a player, columns that the system
     ignores.
+
+    :func:`.newcomers.name_newcomers` adds ``known`` and ``near``.
     """
 
     standings: Standings
@@ -76,18 +79,25 @@ class Preview:
     def __len__(self) -> int:
         return len(self.standings)
 
-    def table(self) -> pa.Table:
+    def table(self, joined: bool = False) -> pa.Table:
         """The columns :data:`COLUMNS` in the order of the standings, null for none: ``team`` follows ``handle``, those
         of a game come last.
+
+        ``joined``: the names of ``near`` are one text with commas.
         """
         arrays: dict[str, Any] = {"handle": pa.array(self.standings.players)}
         names = list(COLUMNS)
         if self.standings.team_names is not None:
             arrays["team"] = pa.array(self.standings.team_names)
             names.insert(names.index("handle") + 1, "team")
+        names = [name for name in names if name in self.columns or name in arrays]
         names += [name for name in GAME if name in self.columns]
         for name, values in self.columns.items():
-            if name.endswith("place") and name != "expected_place":
+            if name == "near":
+                arrays[name] = pa.array(values, pa.list_(pa.string()))
+                if joined:
+                    arrays[name] = pa.array([join_handles(names) for names in values], pa.string())
+            elif name.endswith("place") and name != "expected_place":
                 arrays[name] = pa.array(values, pa.int32(), mask=values == 0)
             else:
                 arrays[name] = pa.array(values, from_pandas=True) if isinstance(values, np.ndarray) else values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Self
 
@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.datasets.tables.aliases import Alias, canonical
-from ranklake.storage.names.hints import alike_lines
 from ranklake.storage.names.search import Search
 
 from ..chances.record import learnt_chances
@@ -27,6 +26,7 @@ from ..rating.player_state import newcomers_with_state, with_state
 from ..results.display import Display
 from ..results.rated_rounds import RatedRounds
 from ..results.titles import TitlesChoice, titles_of
+from .newcomers import name_newcomers
 from .preview import Preview, Rules, preview_next
 from .standings import Standings
 
@@ -44,7 +44,8 @@ class RunPreview:
     ``handles``: the names of the players with beliefs.
     ``columns``: the belief about each of them, as from ``Beliefs.columns``.
     ``aliases``: the aliases of the data set.
-    ``names`` (() -> Search): all names of the data set, old ones too.
+    ``n_rated``: so many of them are players of the data set; the others have a rating by attributes, and no contest.
+    ``names`` (() -> Search): all names of the data set, the best rating first, then old ones.
     ``n_events``, ``last_time``, ``latest``: events before the contest; end of the last round that counts, and of the
     latest round, UTC seconds.
     """
@@ -53,6 +54,7 @@ class RunPreview:
     rules: Rules
     handles: pa.StringArray
     columns: BeliefColumns
+    n_rated: int
     aliases: Mapping[str, Alias]
     names: Callable[[], Search]
     n_events: int
@@ -76,7 +78,7 @@ class RunPreview:
         run = Run.open(lake, run_name)
         display, dataset = Display.of(run, deviations), Dataset.open(lake, run.config["dataset"])
         handles, aliases, players = dataset.handles(), dataset.log().aliases, None
-        names = cache(lambda everybody=handles: Search([*everybody.to_pylist(), *aliases]))
+        names = cache(partial(_names_of, run, dataset, display))
         if among is not None:
             possible = _possible_names(aliases, among)
             players = np.flatnonzero(pc.is_in(handles, pa.array(possible, pa.string())).to_numpy(zero_copy_only=False))
@@ -86,6 +88,7 @@ class RunPreview:
         games = cache(partial(_games_of, lake, run_name))  # read at the first preview of a game
         rules = Rules(display, ladder, Skipping.from_json(run.config), games)
         known, columns = handles.slice(0, len(state.columns["mu"])), state.columns
+        n_rated = len(known)
         new, given = newcomers_with_state(display.system.name, dataset, display.params)
         if given:  # beliefs about players whom the run has not met
             rows = np.append(np.arange(len(known)), np.full(len(new), _NONE))
@@ -94,7 +97,7 @@ class RunPreview:
             columns = with_state(select_beliefs(display.system, display.params, columns, rows), own)
             known = pa.concat_arrays([known, new])
         latest = int(state.ends.max())
-        return cls(run_name, rules, known, columns, aliases, names, state.n_events, state.last_time, latest)
+        return cls(run_name, rules, known, columns, n_rated, aliases, names, state.n_events, state.last_time, latest)
 
     def preview(self, standings: Standings, engine: Threads | None = None) -> Preview:
         """The contest as the next one of the run. A pure function, safe in several threads.
@@ -106,9 +109,14 @@ class RunPreview:
         display, ends = self.rules.display, (self.last_time, self.latest)
         beliefs = select_beliefs(display.system, display.params, self.columns, rows)
         found = preview_next(self.rules, standings, beliefs, self.n_events, ends, engine)
-        new = [standings.players[row] for row in np.flatnonzero(rows == _NONE).tolist()]
-        notes = alike_lines(new, self.names(), f"in run {self.run}", "a newcomer") if new else []
-        return replace(found, notes=(*notes, *found.notes))
+        given = rows >= self.n_rated
+        new = {standings.players[row] for row in np.flatnonzero((beliefs["n_rounds"] == 0) & ~given).tolist()}
+        return name_newcomers(found, new, self._near, f"in run {self.run}")
+
+    def _near(self, name: str) -> list[str]:
+        """The names of players who were probably meant by a name."""
+        search = self.names()
+        return [search.texts[row] for row in search.close(name)]
 
     def _rows(self, names: Sequence[str], time_seconds: int) -> Longs:
         """The row of each player; -1 for newcomers."""
@@ -133,6 +141,14 @@ class RunPreview:
         rows = np.full(len(names), _NONE, dtype=np.int64)
         rows[at.take(pa.array(known)).to_numpy()] = known
         return rows
+
+
+def _names_of(run: Run, dataset: Dataset, display: Display) -> Search:
+    """All names of the players of a run, the best rating first, then those that players had."""
+    columns, handles = RunState.read(run, dataset).columns, dataset.handles().to_pylist()
+    rating = display.rating(*(np.asarray(columns[name]) for name in ("mu", "sigma", "n_rounds")))
+    order = [*np.argsort(-rating, kind="stable").tolist(), *range(len(rating), len(handles))]
+    return Search([*(handles[row] for row in order), *dataset.log().aliases])
 
 
 def _games_of(lake: Lake, run_name: str) -> GamesToCome | None:

@@ -196,7 +196,7 @@ def _compare(run: PublishedRun, values: Values) -> Any:
     handles = run.handles.listed(values["handles"])
     found = run.compare(handles, value, values["neutral"] == "true")
     if not found["players"]:
-        raise run.handles.missing(handles[0])
+        raise Problem.no_player(found["unknown"][0]["requested"], found["unknown"][0]["near"], run.name)
     return found
 
 

@@ -166,7 +166,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
             "place": "integer?", "handle": "string", "perf": "number?", "mu_prior": "number", "sigma_prior": "number",
             "mu": "number?", "sigma": "number?", "rating_before": "number?", "rating": "number?", "change": "number?",
             "expected_place": "number", "next_title": "string?", "next_title_chance": "number?",
-            "next_title_place": "integer?",
+            "next_title_place": "integer?", "known": "boolean", "near": "[string]",
         },
         {"team": "string?", **_GAME},
     ),

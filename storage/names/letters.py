@@ -47,15 +47,15 @@ class Words:
         self._set = np.bitwise_or.reduceat(_bits(letters), start)[order] if len(start) else np.zeros(0, np.uint64)
 
     @classmethod
-    def of_lines(cls, lines: bytes) -> tuple[Self, Self]:
-        """The words of the folded lines that have several, and each line as one word without blanks."""
+    def of_lines(cls, lines: bytes, several: bool) -> Self:
+        """The words of the folded lines that have ``several``, or each line as one word without blanks."""
         points = np.frombuffer(lines.decode("utf-8", "surrogatepass").encode("utf-32-le", "surrogatepass"), np.uint32)
         points = points.astype(np.uint8 if not len(points) or points.max() < 256 else np.uint32)
         ends, blanks = points == _END, points == _BLANK
         is_letter = ~(ends | blanks)
         letters, line = points[is_letter], np.cumsum(ends)[is_letter]
-        new_line, new_word = np.diff(line, prepend=-1) != 0, np.append(True, ~is_letter[:-1])[is_letter]
-        return cls(letters, new_word, line, several=True), cls(letters, new_line, line, several=False)
+        first = np.append(True, ~is_letter[:-1])[is_letter] if several else np.diff(line, prepend=-1) != 0
+        return cls(letters, first, line, several)
 
     def begin_with(self, word: str) -> Longs:
         """The words that begin with a word."""

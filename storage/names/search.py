@@ -150,16 +150,12 @@ class Search:
         return lines, cost
 
     @cached_property
-    def _letters(self) -> tuple[Words, Words]:
-        return Words.of_lines(self._folded)
-
-    @property
     def _words(self) -> Words:
-        return self._letters[0]
+        return Words.of_lines(self._folded, several=True)
 
-    @property
+    @cached_property
     def _whole(self) -> Words:
-        return self._letters[1]
+        return Words.of_lines(self._folded, several=False)
 
     def _matches(self, pattern: bytes) -> Iterator[int]:
         """The lines that match, first to last."""

@@ -250,4 +250,4 @@ def preview(
 
         print_table(preview_table(found, top))
     else:
-        write_rows(found.table(), form)
+        write_rows(found.table(joined=form.name == "csv"), form)

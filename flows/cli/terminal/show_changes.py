@@ -107,10 +107,10 @@ def preview_table(preview: Preview, top: int) -> Table:
         title = [row["next_title"] or "", row["next_title_chance"], row["next_title_place"]]
         table.add_row(
             "" if row["place"] is None else f"{row['place']:,}",
-            Text(cell(str(row["handle"])), form.style(before)),
+            Text(cell(str(row["handle"])), "" if before is None else form.style(before)),
             *([Text(cell("" if row["team"] is None else str(row["team"])))] if of_teams else []),
             "" if row["perf"] is None else form.rating(row["perf"]),
-            Text(form.rating(before), form.style(before)),
+            Text("new") if before is None else Text(form.rating(before), form.style(before)),
             Text("") if after is None else Text(form.rating(after), form.style(after)),
             "" if row["change"] is None else form.change(row["change"]),
             f"{row['expected_place']:,.1f}",

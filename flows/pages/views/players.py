@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...answers.handles import join_handles
+from ranklake.storage.names.lists import join_handles
+
 from ...answers.run import PublishedRun
 from ...common.finite import finite_json
 from ...results.rating_format import RatingFormat

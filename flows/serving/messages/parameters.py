@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...answers.handles import split_handles
+from ranklake.storage.names.lists import split_handles
+
 from ...common.times import AGES, TIME_RULE, NoTimeError, parse_span, parse_time, span_pattern
 from .problems import Problem
 

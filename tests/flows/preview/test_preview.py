@@ -67,7 +67,9 @@ def test_preview__equals_the_rating_of_the_contest(name: str, contests: list[Con
         assert found["player"].tolist() == after.sort_values("lo", kind="stable").index.tolist()
         assert np.array_equal(found["place"], after["lo"].to_numpy() + 1)
         assert np.isclose(found["expected_place"].sum(), n * (n + 1) / 2, rtol=1e-5)
-        assert np.array_equal(found["change"], found["rating"] - found["rating_before"])
+        assert np.array_equal(found["change"], found["rating"] - found["rating_before"], equal_nan=True)
+        assert found["known"].tolist() == found["player"].isin(beliefs.index).tolist()
+        assert found["known"].tolist() == found["rating_before"].notna().tolist()
     pd.testing.assert_frame_equal(beliefs, before)
 
 
@@ -202,7 +204,8 @@ def test_preview__has_the_ratings_of_atcoder() -> None:
     expected = twin.rate(ranked(names, ranks), ceiling=1400.0)
     standings = pd.DataFrame({"player": names, "rank": ranks, "perf_ceiling": 1400.0})
     found = preview(beliefs, standings).set_index("player").loc[names]
-    assert found["rating_before"].tolist() == pytest.approx([shown.get(name, 0.0) for name in names], abs=1e-6)
+    before = [shown.get(name, np.nan) for name in names]
+    assert found["rating_before"].tolist() == pytest.approx(before, abs=1e-6, nan_ok=True)
     assert found["rating"].tolist() == pytest.approx([one.rating for one in expected], abs=1e-6)
     assert found["perf"].tolist() == [one.perf for one in expected]
     assert found["perf"].max() == 1400.0

@@ -141,7 +141,7 @@ def test_command__prints_the_same_in_every_format(lake: Lake, invoke: Command, t
     file.write_text(json.dumps({"name": "next", "time_seconds": 10**8, "standings": rows}), encoding="utf-8")
     found = json.loads(invoke("preview", file, "--format", "json", "--titles", "codeforces", *there).out)
     wanted = "place, handle, perf, mu_prior, sigma_prior, mu, sigma, rating_before, rating, change, expected_place, "
-    wanted += "next_title, next_title_chance, next_title_place"
+    wanted += "next_title, next_title_chance, next_title_place, known, near"
     assert list(found[0]) == wanted.split(", ")
     one = standings_of(contest("x", *NEXT, time_seconds=10**8))
     table = RunPreview.open(lake, "run").preview(one).table()

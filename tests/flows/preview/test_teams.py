@@ -133,7 +133,7 @@ def test_frame__with_teams_and_shares_is_the_rating_of_the_history() -> None:
 def test_command__previews_a_roster_and_names_what_a_system_lacks(invoke: Command, lake: Lake, file: Path) -> None:
     rows = json.loads(invoke("preview", "--run", "run", file, "--format", "json", "--lake", lake.url).out)
     assert [(row["team"], row["handle"]) for row in rows][:2] == [("red", "player 1"), ("red", "player 2")]
-    assert [len(row) for row in rows] == [15] * 7
+    assert [len(row) for row in rows] == [17] * 7
     text = invoke("preview", "--run", "run", file, "--lake", lake.url).out
     assert " team " in text
     assert "blue" in text

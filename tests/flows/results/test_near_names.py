@@ -11,11 +11,12 @@ from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run
 
 import ranklake
-from ranklake.flows.answers.handles import NoPlayerError, join_handles
+from ranklake.flows.answers.handles import NoPlayerError
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.names.folding import are_alike
+from ranklake.storage.names.lists import join_handles
 
 PLAYERS = ("tourist", "Petr", "jos\u00e9", "ann lee")
 
@@ -156,6 +157,35 @@ def test_api__and_pages_name_who_is_near(lake: Lake) -> None:
         assert answer["notes"] == [line]
         form = client.post("/run/preview", content="standings=Tourist%0APetr", headers={"accept": "text/html"})
         assert "there is &#39;tourist&#39;" in form.text
+
+
+@pytest.mark.bound("ranklake.flows.preview.newcomers.MOST_NEAR", "ranklake.flows.preview.newcomers._MOST_LINES")
+def test_preview__marks_newcomers_and_names_who_is_near(
+    invoke: Command, lake: Lake, ratings: ranklake.Ratings, tmp_path: Path
+) -> None:
+    """The same by every door: a newcomer has no rating before and no change."""
+    names = ["turist", "Petr", "a stranger", "old_petr2", *(f"tourist{i}" for i in range(30))]
+    frame = pd.DataFrame({"player": names, "rank": range(1, len(names) + 1)})
+    frame.to_csv(tmp_path / "s.csv", index=False)
+    there = (tmp_path / "s.csv", "--run", "run", "--lake", lake.url)
+    said = invoke("preview", *there, "--format", "json")
+    found = json.loads(said.out)
+    with pytest.warns(UserWarning, match="; did you mean 'tourist'|more newcomers"):
+        by_ratings = ratings.preview(frame)
+    with pytest.warns(UserWarning, match="in run run; did you mean|more newcomers"):
+        by_run = ranklake.preview(ranklake.Lake.open(lake.url).run("run"), frame)
+    for rows in (found, by_ratings.to_dict("records"), by_run.to_dict("records")):
+        assert [row["known"] for row in rows] == [False, True, *[False] * 32]
+        assert [pd.isna(row["rating_before"]) and pd.isna(row["change"]) for row in rows] == [
+            not row["known"] for row in rows
+        ]
+        assert [list(row["near"]) for row in rows[:3]] == [["tourist"], [], []]
+        assert [len(row["near"]) for row in rows[4:]] == [1] * 17 + [0] * 13
+    assert said.err.count("\n") == 6
+    assert said.err.endswith("more newcomers have names similar to those of players\n")
+    rows = invoke("preview", *there, "--format", "csv").out.splitlines()
+    assert rows[1].endswith(',false,"tourist"') or rows[1].endswith(",false,tourist")
+    assert "new" in invoke("preview", *there).out
 
 
 def test_new_names__that_are_nearly_old_ones_are_said(invoke: Command, lake: Lake, tmp_path: Path) -> None:

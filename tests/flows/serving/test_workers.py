@@ -97,11 +97,13 @@ def test_long_computations__wait_for_a_core_at_every_address(asked: Callable[[st
     for address in ("/run?at=1971-02-01", "/run?at=1971-03-01&to=3", "/run/distribution?year=1971"):
         status, long = asked(address)
         assert status in (200, 303), address
-        assert long == [True], address
+        assert long, address
+        assert all(long), address
     for address in SIMILAR:
         status, long = asked(address)
         assert status in (200, 303, 404), address
-        assert long == [True], address
+        assert long, address
+        assert all(long), address
     assert all("429" in operations["get"]["responses"] for path, operations in openapi()["paths"].items()
                if path.endswith(("/leaderboard", "/search", "/distribution", "/players")))  # fmt: skip
 
