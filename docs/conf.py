@@ -18,7 +18,8 @@ root_doc = "docs/index"
 include_patterns = ["docs/**", "deploy/*.md", "CONTRIBUTING.md", "SECURITY.md"]
 exclude_patterns = ["docs/_*", ".*", "build", "dist", "flows", "rating_kernels", "storage", "ranklake*", "tests"]
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "click_help", "mathml", "hyperparameters"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "click_help", "mathml", "hyperparameters",
+              "accessible"]  # fmt: skip
 source_suffix = {".md": "myst-nb"}
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 4
@@ -52,13 +53,14 @@ def setup(app: Sphinx) -> None:
     """Name the languages of code blocks that Pygments does not know, and leave out fields of named tuples."""
     for language in ("cron", "csv"):
         app.add_lexer(language, TextLexer)
+    app.add_config_value("example_site", True, "", bool)
     app.connect("autodoc-skip-member", _skip_field)
     app.connect("build-finished", _publish_example)
 
 
 def _publish_example(app: Sphinx, error: Exception | None) -> None:
     """Publish the example site beside the pages, at ``example/``."""
-    if error is None and app.builder.name == "html":
+    if error is None and app.builder.name == "html" and app.config.example_site:
         from example import publish_site
 
         publish_site(Path(app.outdir) / "example")
