@@ -42,7 +42,9 @@ def test_docs__have_no_faults_of_accessibility_and_no_overflow(site: Path, brows
             page = browser.new_context(color_scheme=scheme, viewport={"width": 390, "height": 800}).new_page()
             page.goto(f"{address}{name}.html")
             assert axe(page) == [], name
-            assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+            for width in (390, 1010, 1280):
+                page.set_viewport_size({"width": width, "height": 800})
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
             page.context.close()
 
 
