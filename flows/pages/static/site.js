@@ -101,3 +101,8 @@ if (kind === "site") {
     }
   }
 }
+
+// Where no font draws flags, their two letters or two boxes would stand beside the code of the country.
+const pen = document.createElement("canvas").getContext("2d");
+const width = (text) => pen.measureText(text).width;
+if (width("\u{1F1EB}\u{1F1F7}") > 1.5 * width("\u{1F1EB}")) document.documentElement.classList.add("no-flags");

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
+from helpers.browser import chromium, new_page, served_pages
 from helpers.builders import contest
 from helpers.lakes import lake_of, rate_run
 from helpers.names import STRANGE
@@ -199,3 +200,17 @@ def test_site__has_pages_cards_feed_and_map_for_programs(lake: Lake, tmp_path: P
     assert json.loads(next(site.glob("static/*/manifest.webmanifest")).read_text("utf-8"))["name"] == "run"
     publish_site(lake, "run", str(site), shared=Shared(f"{PUBLIC}/", 2), brand={"title": "Another"})
     assert {page.name for page in pages} == {page.name for page in (site / "p").iterdir()}  # pages stay
+
+
+@pytest.mark.slow
+def test_print__has_the_columns_that_a_phone_hides(lake: Lake) -> None:
+    errors: list[str] = []
+    with chromium() as browser, served_pages(lake) as address:
+        page = new_page(browser, address, errors, viewport={"width": 390, "height": 800})
+        page.goto(f"{address}/run")
+        columns = page.locator("table.board thead th")
+        on_screen = sum(columns.nth(i).is_visible() for i in range(columns.count()))
+        page.emulate_media(media="print")
+        assert on_screen < sum(columns.nth(i).is_visible() for i in range(columns.count())) == columns.count()
+        assert not page.locator("form.search").is_visible()
+    assert errors == []
