@@ -166,7 +166,7 @@ async function placeOf(site, handle, rating) {
     if (at >= 0) {
       const [place, value] = [board.place[at], (name) => board[name]?.[at]];
       const interval = { place_now: place, place_high: value("place_high"), place_low: value("place_low"), missing: value("missing") };
-      return { ...interval, below: value("percentile"), max_rating: board.max_rating[at], country: value("country"), component: value("component"), page, rows };
+      return { ...interval, below: value("percentile"), max_rating: board.max_rating[at], country: value("country"), name: value("name"), component: value("component"), page, rows };
     }
     if (board.rating[0] > rating) break;
   }

@@ -13,8 +13,9 @@ function fill(site, one) {
     field(name).textContent = text;
     if (kind) field(name).className = kind;
   };
-  document.title = `${visible(one.handle)} · ${visible(site.run)}`;
-  set("handle", visible(one.handle), show.tier(rating));
+  document.title = `${visible(one.name ?? one.handle)} · ${document.body.dataset.title}`;
+  document.querySelector("meta[name=description]").content = `${visible(one.name ?? one.handle)}: rating ${show.number(rating)}, ${show.title(rating)}`.replace(/, $/, "");
+  set("handle", visible(one.name ?? one.handle), show.tier(rating));
   set("title", visible(show.title(rating)));
   set("rating", `${show.number(rating)}${one.missing ? "?" : ""}`, show.tier(rating));
   set("missing", one.missing ? `provisional: ${one.missing}` : "");

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
-from helpers.browser import chromium, new_page, served_pages
+from helpers.browser import chromium, new_page, served_files, served_pages
 from helpers.builders import contest
 from helpers.lakes import lake_of, rate_run
 from helpers.names import STRANGE
@@ -213,4 +213,23 @@ def test_print__has_the_columns_that_a_phone_hides(lake: Lake) -> None:
         page.emulate_media(media="print")
         assert on_screen < sum(columns.nth(i).is_visible() for i in range(columns.count())) == columns.count()
         assert not page.locator("form.search").is_visible()
+    assert errors == []
+
+
+@pytest.mark.slow
+def test_site__player_has_title_and_description_by_script_and_on_a_page_of_its_own(lake: Lake, tmp_path: Path) -> None:
+    from ranklake.flows.site.publish import publish_site
+    from ranklake.flows.site.shared import Shared
+
+    publish_site(lake, "run", str(tmp_path / "site"), shared=Shared("", 3), brand={"title": "Cups"})
+    errors: list[str] = []
+    own = sorted(f"p/{page.name}" for page in (tmp_path / "site/p").iterdir())
+    with chromium() as browser, served_files(tmp_path / "site") as address:
+        page = new_page(browser, address, errors)
+        for path in ("player.html?h=ada", own[0]):
+            page.goto(f"{address}{path}")
+            page.wait_for_selector("tbody tr")
+            name = page.locator("h1").inner_text()
+            assert page.title() == f"{name} · Cups"
+            assert str(page.locator("meta[name=description]").get_attribute("content")).startswith(f"{name}: rating ")
     assert errors == []
