@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..results.components import apart
-from .contests import HistoryRows
+from .contests import HistoryRows, changes
 
 if TYPE_CHECKING:  # imports kernels
     from ..chances.to_come import GamesToCome
@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # imports kernels
 
 _Places = tuple[int, dict[str, int]]  # number of a round, and the places of players
 _Teams = dict[str, str]  # the team of each player
+_Changes = dict[str, float | None]  # of the rating of each player, None in the first round
 
 
 def compare(
@@ -33,7 +34,8 @@ def compare(
     A pair is once among the pairs if the game is on ``neutral`` ground, otherwise with each player as the first one.
 
     Members of one team share its place: such a round is neither a win nor a loss nor a draw of theirs. A round of teams
-    has ``teams``, the name of each player's team. Of periods of games, the games of two of the players are the rounds.
+    has ``teams``, the name of each player's team. A round has the ``changes`` of the ratings, None in a first round. Of
+    periods of games, the games of two of the players are the rounds, without changes.
 
     The chance is that of the first player to finish before the other, at the time of the last round. A tie counts half.
 
@@ -46,11 +48,12 @@ def compare(
     The chance is as by ``ranklake predict``, but from the mean, sigma, rounds and last contest of the leaderboard: for
     a published version it never changes. Other state, such as the volatility of ``glicko2``, is that of a newcomer.
     """
-    common, teams = _common(rows, players)
+    common, teams, changed = _common(rows, players)
     facts = rows.contests_table.select(["contest_id", "name", "time_seconds", "n_players"])
     contests = [
         {"round_index": index, **facts.slice(index, 1).to_pylist()[0], "places": found}
         | ({"teams": teams[index]} if index in teams else {})
+        | ({"changes": changed[index]} if index in changed else {})
         for index, found in common
     ]
     handles = [player["handle"] for player in players]
@@ -67,11 +70,16 @@ def compare(
     return found if games is None else found | {"games": games.facts() | {"neutral": neutral}}
 
 
-def _common(rows: HistoryRows, players: Sequence[dict[str, Any]]) -> tuple[list[_Places], dict[int, _Teams]]:
-    """The common rounds, or games, each with the places of the players in it; the teams of the players, by round."""
+def _common(
+    rows: HistoryRows, players: Sequence[dict[str, Any]]
+) -> tuple[list[_Places], dict[int, _Teams], dict[int, _Changes]]:
+    """The common rounds, or games, each with the places of the players in it; by round the teams of the players, and
+    the changes of their ratings.
+    """
     handles = {player["player"]: player["handle"] for player in players}
     places: dict[int, dict[str, int]] = {}
     teams: dict[int, _Teams] = {}
+    changed: dict[int, _Changes] = {}
     games: list[_Places] = []
     for player, handle in handles.items():
         history = rows.history_rows([player])
@@ -81,12 +89,14 @@ def _common(rows: HistoryRows, players: Sequence[dict[str, Any]]) -> tuple[list[
                 if other > player and other in handles:  # each game once
                     games.append((index, {handle: lo + 1, handles[other]: 1 if lo < hi else 2 - lo}))
             continue
-        for index, lo, team in zip(*history.select(["round_index", "lo", "team"]).to_pydict().values(), strict=True):
+        columns = (history.column(name).to_pylist() for name in ("round_index", "lo", "team"))
+        for index, lo, team, change in zip(*columns, changes(history.column("rating")).to_pylist(), strict=True):
             places.setdefault(index, {})[handle] = lo + 1
+            changed.setdefault(index, {})[handle] = change
             if team is not None:
                 teams.setdefault(index, {})[handle] = team
     common = [(index, found) for index, found in sorted(places.items()) if len(found) > 1]
-    return sorted(games, key=itemgetter(0)) or common, teams
+    return sorted(games, key=itemgetter(0)) or common, teams, changed
 
 
 def _score(one: str, other: str, rounds: Sequence[tuple[dict[str, int], dict[str, str]]]) -> dict[str, Any]:

@@ -222,6 +222,10 @@ class IndexRows:
         """The indices of a player's rounds, ascending."""
         return np.concatenate([np.zeros(0, np.int32), *(part.rounds(player) for part in self.parts)])
 
+    def ratings_of(self, player: int) -> npt.NDArray[np.float64]:
+        """The display rating of a player after each rated row, in order."""
+        return np.concatenate([np.zeros(0), *(part.ratings(player) for part in self.parts)])
+
     def opponents_of(self, player: int) -> npt.NDArray[np.int32]:
         """The opponent of each rated row of a player, in order; the rounds are periods of games."""
         return np.concatenate([np.zeros(0, np.int32), *(part.opponents(player) for part in self.parts)])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -20,6 +22,7 @@ from ..results.components import groups_in
 from ..results.groups import has_value
 from ..results.places import places
 from ..results.ranks import active_since as were_active
+from ..results.ranks import chosen
 from ..results.rated_rounds import RatedRounds
 from ..results.smoothed import RunSmoothing
 from ..results.states import NO_END, States
@@ -223,6 +226,18 @@ class Leaderboard:
     def attributes(self) -> tuple[str, ...]:
         """The names of the attributes, sorted."""
         return tuple(self._values)
+
+    def n_ranked(self, row: int) -> int:
+        """Number of the players with a place, in the component of the player in a row if places are within these."""
+        component = self.table.column("component")[row].as_py() if "component" in self.table.column_names else None
+        return self._n_ranked[component]
+
+    @cached_property
+    def _n_ranked(self) -> Counter[int | None]:
+        ranked = chosen(self.table, "hide")
+        if "component" in ranked.column_names:
+            return Counter(ranked.column("component").to_pylist())
+        return Counter({None: ranked.num_rows})
 
     def attributes_of(self, row: int) -> dict[str, str]:
         """The attributes of the player in a row."""

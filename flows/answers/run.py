@@ -34,6 +34,7 @@ from .handles import Handles
 from .index_rows import IndexRows
 from .kept import Kept
 from .leaderboard import BoardPage, Group, Leaderboard, Page, kept_boards, leaderboard
+from .players.career import career, next_title
 
 _HISTORY = (
     "round_index", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before", "rating", "team",
@@ -296,12 +297,22 @@ class PublishedRun(IndexRows):
         _ = self.handles, self._search, self._leaderboard
 
     def _player(self, row: int, places: PlaceOptions | None = None) -> dict[str, Any]:
-        (found,) = self._leaderboard_at(None, places).table.slice(row, 1).to_pylist()
-        rounds = self.rounds_of(found["player"])[[0, -1]]
-        first, last = map(self._contest_of, rounds.tolist())
-        attributes = self._leaderboard.attributes_of(row)
-        named = {"name": self.names.get(found["handle"])} if self.names else {}
-        return {**found, **named, "attributes": attributes, "first_contest": first, "last_contest": last}
+        board = self._leaderboard_at(None, places)
+        (found,) = board.table.slice(row, 1).to_pylist()
+        rounds, ratings = self.rounds_of(found["player"]), self.ratings_of(found["player"])
+        said = career(rounds, ratings, self.ends[rounds], self.last_time_seconds)
+        return {
+            **found,
+            **({"name": self.names.get(found["handle"])} if self.names else {}),
+            "n_ranked": board.n_ranked(row),
+            "attributes": self._leaderboard.attributes_of(row),
+            "first_contest": self._contest_of(int(rounds[0])),
+            "last_contest": self._contest_of(int(rounds[-1])),
+            "change": said.change,
+            "change_year": said.change_year,
+            "peak": {"rating": float(ratings[said.peak]), **self._contest_of(int(rounds[said.peak]))},
+            "next_title": next_title(self.titles, found["rating"]),
+        }
 
     def _contest_of(self, index: int) -> dict[str, Any]:
         (contest,) = self._contest_names.slice(index, 1).to_pylist()  # half the time of take

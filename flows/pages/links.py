@@ -7,7 +7,7 @@ told what ``data`` they read, and the ``root`` of their addresses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
@@ -158,6 +158,15 @@ class ServerLinks:
 
     def player(self, handle: str) -> str:
         return f"{self.home}/p/{quote(handle, '')}"
+
+    def player_page(self, handle: str, page: int) -> str:
+        """A page of the rounds of a player, from 0."""
+        return f"{self.player(handle)}?page={page}" if page else self.player(handle)
+
+    def compare(self, handles: Sequence[str], page: int = 0) -> str:
+        """The comparison of players, and a page of their common contests, from 0."""
+        query = [("h", handle) for handle in handles] + ([("page", str(page))] if page else [])
+        return f"{self.page('compare')}?{urlencode(query)}" if query else self.page("compare")
 
     def picture(self, handle: str, name: str) -> str:
         """A picture of a player, ``graph`` or ``badge``, which only the server has."""

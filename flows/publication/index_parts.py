@@ -67,6 +67,11 @@ class IndexPart:
         start, stop = self._bounds(player)
         return self._round[start:stop]
 
+    def ratings(self, player: int) -> npt.NDArray[np.float64]:
+        """The display rating of a player after each row, in order of rounds."""
+        start, stop = self._bounds(player)
+        return self._rating[start:stop]
+
     def opponents(self, player: int) -> npt.NDArray[np.int32]:
         """The opponent of each row of a player; the rounds are periods of games."""
         start, stop = self._bounds(player)

@@ -29,6 +29,11 @@ class RatingFormat:
         """The difference of two ratings as they are shown: 1500.4 and 1501.6 without decimals differ by 2."""
         return round(after, self.decimals) - round(before, self.decimals)
 
+    @property
+    def least(self) -> float:
+        """The least difference that is shown."""
+        return float(10.0**-self.decimals)
+
     def belief(self, value: float) -> str:
         """The text of a mu or sigma."""
         return f"{value:.{max(self.decimals, 1)}f}"

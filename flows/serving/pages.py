@@ -73,9 +73,10 @@ PARAMETERS = {  # of the query, by route; a page sees no others
     ),
     "/{run}/compare": (
         Parameter("h", "handles", "Handles with commas between them.", (), 0, MOST_COMPARED),
+        Parameter("page", "integer", "Number of the page of common contests.", 0, 0, 9_999_999),
         *_OF_GRAPH,
     ),
-    _PLAYER: _OF_GRAPH,
+    _PLAYER: (Parameter("page", "integer", "Number of the page of the rounds.", 0, 0, 9_999_999), *_OF_GRAPH),
     "/{run}/distribution": (
         Parameter("handle", "text", "A player to show.", None, 1, 1000),
         Parameter("handle2", "text", "Another player to show.", None, 1, 1000),
@@ -313,7 +314,7 @@ def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any
 
 
 def _compare(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
-    return players_page.compare(run, run.handles.listed(given["h"]), Window.given(given))
+    return players_page.compare(run, links, run.handles.listed(given["h"]), given["page"], Window.given(given))
 
 
 def _of_places(request: Request) -> bool:
@@ -322,7 +323,7 @@ def _of_places(request: Request) -> bool:
 
 
 def _one_player(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
-    return players_page.player(run, given["handle"], Window.given(given))
+    return players_page.player(run, links, given["handle"], given["page"], Window.given(given))
 
 
 def _contest(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:

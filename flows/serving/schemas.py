@@ -65,7 +65,9 @@ _RATINGS, _CONTESTS = PUBLISHED["ratings"], PUBLISHED["contests"]
 _BOARD = _columns(PUBLISHED["leaderboard"])
 _RANKED: _Kinds = {name: kind for name, kind in _BOARD.items() if name not in _OF_PLACES}
 _RANGES: _Kinds = {name: _BOARD[name] for name in _OF_PLACES}
-_PLAYER: _Kinds = {**_RANKED, "attributes": "{string}", "first_contest": "ContestName", "last_contest": "ContestName"}
+_PLAYER: _Kinds = {**_RANKED, "attributes": "{string}", "first_contest": "ContestName", "last_contest": "ContestName",
+                   "n_ranked": "integer", "change": "number?", "change_year": "number?", "peak": "Peak",
+                   "next_title": "NextTitle?"}  # fmt: skip
 _CONTEST = _columns(_CONTESTS)
 _NAMES = ("round_index", "contest_id", "name", "time_seconds")
 _ROUND = _columns(_RATINGS, ("round_index", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before"))
@@ -112,6 +114,10 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "Group": _object("Players with the same value of an attribute.", _columns(OF_ATTRIBUTES["groups"])),
     "Groups": _list("A page of groups.", "Group"),
     "ContestName": _object("A contest.", _columns(_CONTESTS, _NAMES)),
+    "Peak": _object("The highest rating after any round, and the first contest that gave it.",
+                    {"rating": "number", **_columns(_CONTESTS, _NAMES)}),
+    "NextTitle": _object("The title above a rating, and the points to it.",
+                         {"name": "string", "minimum": "number", "points": "number"}),
     "Player": _object("A player.", {**_ABOUT, **_PLAYER}, _RANGES),
     "PlayerOfMany": _object("A player, with the handle of the request.", {"requested": "string", **_PLAYER}, _RANGES),
     "ComparedPlayer": _object("A player.", _PLAYER, _RANGES),
@@ -134,7 +140,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     ),
     "CommonContest": _object("A round of several of the players.",
                              {**_columns(_CONTESTS, (*_NAMES, "n_players")), "places": "{integer}"},
-                             {"teams": "{string}"}),
+                             {"teams": "{string}", "changes": "{number?}"}),
     "LearntGames": _object("What games have taught.", {**_LEARNT, "neutral": "boolean"}),
     "Comparison": _object("Players compared.", {
         **_ABOUT, "players": "[ComparedPlayer]", "pairs": "[Pair]", "contests": "[CommonContest]", "note": "string",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -24,6 +25,7 @@ from ..pages.views import contests as contests_page
 from ..pages.views import distribution as distribution_page
 from ..pages.views import groups as groups_page
 from ..results.attributes import attribute_names, grouping, values_of
+from ..results.components import compared_in
 from ..results.groups import groups_of, has_value
 from ..results.ranks import chosen
 from .boards import SiteBoards
@@ -280,6 +282,12 @@ class SiteParts:
         """Standard deviation of a skill, divided by sigma; 0 for a system without an uncertainty."""
         return self._content.display.system.uncertainty
 
+    def ranked_in(self) -> dict[str, dict[int, int]]:
+        """The players with a place by component, if places are within these."""
+        if compared_in(self.board, self._content.places.min_rounds) is None:
+            return {}
+        return {"ranked_in": dict(Counter(self._ranked.column("component").to_pylist()))}
+
     def shells(self, pages: list[str]) -> dict[str, str | bytes]:
         """Pages that a script fills, and what programs read; they belong to no version, so that their addresses stay.
 
@@ -289,7 +297,8 @@ class SiteParts:
         links = [SiteLinks(page, "", self._assets, public) for page in (*SHELLS, NOT_FOUND)]
         render, handles = self._templates.render, self._players.handles
         missing = {"title": "Not found", "detail": "There is no such page.", "near": [], "heading": "", "within": True}
-        of_pairs = {"pairs": [], "apart": "", "skills": self.uncertainty > 0, "games": None}
+        of_pairs = {"pairs": [], "apart": "", "skills": self.uncertainty > 0, "games": None,
+                    "matrix": [], "contests": []}  # fmt: skip
         return {
             SHELLS[0]: render("player", timeless, links[0], player=None, rounds=[]),
             SHELLS[1]: render("compare", timeless, links[1], players=[], asked="", unknown=[], **of_pairs),

@@ -116,6 +116,7 @@ def _write(
         "titles": ladder(content.format.titles),
         "players": parts.board.num_rows,
         "ranked": parts.facts.n_ranked,
+        **parts.ranked_in(),
         "rounds": content.n_rounds,
         "last_time_seconds": parts.facts.last_time_seconds,
         "histories": parts.histories(n_players),

@@ -1,8 +1,10 @@
 // The comparison of players: the graph, and on the static site all values.
-import { element, format, manifest, placeText, player, playerAddress, visible } from "./data.js";
+import { contestAddress, day, element, format, manifest, placeText, player, playerAddress, search, visible } from "./data.js";
 import { drawAsked, start } from "./graph.js";
+import { bestMatch, picker } from "./picker.js";
 
 const MOST = 20;
+const ROWS = 100; // of the common contests that are shown at once, as COMMON_ROWS of the server
 const figure = document.querySelector("[data-graph]");
 const notice = document.querySelector("[data-notice]");
 
@@ -44,30 +46,95 @@ function fill(site, players) {
     element("td", { class: show.tier(one.rating.at(-1)) }, `${show.number(one.rating.at(-1))}${one.missing ? "?" : ""}`),
     element("td", {}, show.number(one.max_rating)),
     element("td", {}, String(one.rating.length)))));
-  const pairs = players.flatMap((one, p) => players.slice(p + 1).map((other) => [one, other, meet(one, other)]));
-  document.querySelector("[data-pairs] tbody").replaceChildren(...pairs.map(([one, other, met]) => element("tr", {},
+  const key = (p) => element("span", { class: `key line s${p % 8}` });
+  const heads = players.map((one, p) => element("th", { scope: "col" }, key(p), visible(one.handle)));
+  const table = document.querySelector(".matrix");
+  table.tHead.rows[0].replaceChildren(table.tHead.rows[0].cells[0], ...heads);
+  table.tBodies[0].replaceChildren(...players.map((one, p) => element("tr", {}, element("th", { scope: "row" }, key(p), visible(one.handle)), ...players.map((other) => score(one, other)))));
+  const pairs = players.flatMap((one, p) => players.slice(p + 1).map((other) => [one, other]));
+  document.querySelector(".pairs tbody")?.replaceChildren(...pairs.map(([one, other]) => element("tr", {},
     element("td", {}, element("span", { class: "pair" }, visible(one.handle)), " and ", element("span", { class: "pair" }, visible(other.handle))),
-    element("td", { class: "wide" }, String(met.rounds)),
-    element("td", {}, `${met.first} : ${met.second}`, ...(met.ties ? [element("small", {}, ` (${met.ties} tied)`)] : [])),
     ...skills(site, show, one, other))));
   document.querySelector("main [data-players]").hidden = false;
-  for (const part of document.querySelectorAll("[data-pairs], [data-skills]")) part.hidden = pairs.length === 0;
+  for (const part of document.querySelectorAll("[data-pairs]")) part.hidden = pairs.length === 0;
+  common(show, players);
 }
 
-start(figure, notice, async (text) => {
-  document.getElementById("handles").value = text;
-  const handles = [...new Set(text.split(",").map((handle) => handle.trim()).filter(Boolean))].slice(0, MOST);
+/** A cell of the table of scores. */
+function score(one, other) {
+  if (one === other) return element("td", {}, "–");
+  const met = meet(one, other);
+  return element("td", {}, `${met.first} : ${met.second}`, ...(met.ties ? [element("small", {}, `${met.ties} tied`)] : []));
+}
+
+/** The rounds of at least two of the players, latest first; a button shows older ones. */
+function common(show, players) {
+  const at = players.map((one) => new Map(one.ids.map((id, i) => [id, i])));
+  const times = new Map(players.flatMap((one) => one.ids.map((id, i) => [id, [one.times[i], one.names[i]]])));
+  const order = new Map(players.flatMap((one) => one.ids.map((id, i) => [id, one.rounds[i]])));
+  const found = [...times.keys()].filter((id) => at.filter((rows) => rows.has(id)).length > 1).sort((one, other) => order.get(other) - order.get(one));
+  const cell = (one, i) => element("td", {}, ...(i === undefined ? ["–"] : [String(one.place[i]), ...(i ? [" ", element("small", { class: show.direction(one.rating[i - 1], one.rating[i]) }, show.change(one.rating[i - 1], one.rating[i]))] : [])]));
+  const row = (id) => element("tr", {}, element("td", {}, day(times.get(id)[0])), element("td", {}, element("a", { href: contestAddress(id) }, visible(times.get(id)[1] ?? id))), ...players.map((one, p) => cell(one, at[p].get(id))));
+  const [table, older] = [document.querySelector(".common"), document.querySelector("[data-older]")];
+  table.tHead.rows[0].replaceChildren(...[...table.tHead.rows[0].cells].slice(0, 2), ...players.map((one) => element("th", { scope: "col" }, visible(one.handle))));
+  table.tBodies[0].replaceChildren();
+  let next = 0;
+  const add = () => {
+    table.tBodies[0].append(...found.slice(next, next + ROWS).map(row));
+    next += ROWS;
+    older.hidden = next >= found.length;
+  };
+  add();
+  older.querySelector("button").addEventListener("click", add);
+  document.querySelector("[data-total]").textContent = found.length.toLocaleString("en");
+  for (const part of document.querySelectorAll("[data-common]")) part.hidden = found.length === 0;
+}
+
+const chips = document.querySelector("[data-chips]");
+const adding = document.querySelector("[data-add]");
+const field = adding.querySelector("#add");
+const address = (handles) => `${adding.action}${handles.length ? `?${handles.map((handle) => `h=${encodeURIComponent(handle)}`).join("&")}` : ""}`;
+const chosen = () => [...chips.querySelectorAll("input")].map((input) => input.value);
+
+/** The players that the address asks for: one each, or one list with commas between them. */
+async function asked() {
+  const given = new URLSearchParams(location.search).getAll("h").map((text) => text.trim()).filter(Boolean);
+  if (given.length !== 1 || (await player(given[0]))) return [...new Set(given)];
+  const listed = [...given[0].matchAll(/(?:^|,)\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))/g)].map(([, quoted, bare]) => quoted?.replaceAll('""', '"') ?? bare.trim());
+  return [...new Set(listed.filter(Boolean))];
+}
+
+const chip = (handle, p, handles) => element("li", { class: "chip" }, element("span", { class: `key line s${p % 8}` }),
+  element("a", { href: playerAddress(handle) }, visible(handle)), " ",
+  element("a", { class: "remove", href: address(handles.filter((other) => other !== handle)), "aria-label": `Remove ${visible(handle)}` }, "×"),
+  element("input", { type: "hidden", name: "h", value: handle }));
+
+const add = (handle) => location.assign(address([...new Set([...chosen(), handle])].slice(0, MOST)));
+picker(field, add);
+adding.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = field.value.trim();
+  if (text) bestMatch(text).then((handle) => add(handle ?? text), console.error);
+});
+
+start(figure, notice, async () => {
+  const handles = (await asked()).slice(0, MOST);
   if (!handles.length) return;
   const site = await manifest();
   const found = await Promise.all(handles.map(player));
   const missing = handles.filter((_, i) => !found[i]);
   const players = found.filter(Boolean);
+  const names = players.map((one) => one.handle);
   const apart = players.find((one) => one.component !== players[0].component);
-  notice.textContent = [
-    ...(missing.length ? [`No rated player is called ${missing.map(visible).join(", ")}.`] : []),
-    ...(apart ? [`'${visible(players[0].handle)}' and '${visible(apart.handle)}' never met, not even through others: their ratings cannot be compared`] : []),
-  ].join(" ");
+  const similar = await Promise.all(missing.map((handle) => search(handle, 5)));
+  notice.replaceChildren(
+    ...missing.flatMap((handle, i) => [`No rated player is called ${visible(handle)}`,
+      ...(similar[i].length ? ["; similar: ", ...similar[i].flatMap(([name], j) => [j ? ", " : "", element("a", { href: address([...names, name]) }, visible(name))])] : []), ". "]),
+    ...(apart ? [`'${visible(players[0].handle)}' and '${visible(apart.handle)}' never met, not even through others: their ratings cannot be compared`] : []));
   if (!players.length) return;
+  document.getElementById("handles").value = names.map((handle) => (handle.includes(",") ? `"${handle.replaceAll('"', '""')}"` : handle)).join(", ");
+  document.querySelector("details.list").open = false;
+  chips.replaceChildren(...names.map(chip));
   fill(site, players);
   await drawAsked(figure, site, players);
 });

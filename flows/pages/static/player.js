@@ -1,7 +1,10 @@
 // The page of a player: the graph, and on the static site all values.
-import { contestAddress, day, element, format, manifest, placeText, player, playerAddress, search, version, visible, root } from "./data.js";
+import { contestAddress, day, element, format, json, kind, manifest, placeText, player, playerAddress, root, run, search, version, visible } from "./data.js";
 import { drawAsked, start } from "./graph.js";
+import { bestMatch, picker } from "./picker.js";
 
+const ROWS = 200; // of the table that are shown at once, as ROUND_ROWS of the server
+const YEAR = 365.25 * 86400;
 const page = document.querySelector("main [data-player]");
 const figure = page.querySelector("[data-graph]");
 const field = (name) => page.querySelector(`[data-field=${name}]`);
@@ -20,25 +23,96 @@ function fill(site, one) {
   set("rating", `${show.number(rating)}${one.missing ? "?" : ""}`, show.tier(rating));
   set("missing", one.missing ? `provisional: ${one.missing}` : "");
   set("place", placeText(one));
+  const ranked = site.ranked_in?.[one.component] ?? site.ranked;
+  set("ranked", one.place_now === null ? "" : `of ${ranked.toLocaleString("en")}`);
   set("below", show.share(one.below));
-  set("max_rating", show.number(one.max_rating));
+  set("others", one.below === null ? "" : "of the others");
   set("belief", `${show.number(mu)} ± ${show.number(sigma)}`);
   set("last", day(one.times.at(-1)));
   if (one.country) field("member").replaceChildren(element("span", {}, `country ${visible(one.country)}`));
   set("n_rounds", one.rating.length.toLocaleString("en"));
-  const rows = one.times.map((time, i) => element("tr", {},
-    element("td", {}, day(time)),
+  career(site, show, one);
+  rounds(show, one);
+  for (const part of page.querySelectorAll("[hidden]:not(.found)")) part.hidden = false;
+  page.querySelector("[data-notice]").hidden = true;
+  for (const [name, hide] of [["[data-part=next]", !field("next").textContent], ["[data-older]", one.rating.length <= ROWS]]) page.querySelector(name).hidden = hide;
+}
+
+/** The changes, the highest rating with its contest, and the next title. */
+function career(site, show, one) {
+  const [rating, small] = [one.rating.at(-1), (...children) => element("small", {}, ...children)];
+  const signed = (before) => element("span", { class: show.direction(before, rating) }, show.change(before, rating));
+  const put = (name, ...children) => field(name).replaceChildren(...children);
+  put("change", one.rating.length > 1 ? signed(one.rating.at(-2)) : "new", " ", small(day(one.times.at(-1))));
+  const since = site.last_time_seconds - YEAR;
+  const before = site.last_time_seconds ? one.times.findLastIndex((time) => time && time <= since) : -1;
+  put("change_year", ...(before < 0 ? ["– ", small("no rating before")] : [signed(one.rating[before]), ...(before === one.times.length - 1 ? [" ", small("inactive")] : [])]));
+  const peak = one.rating.indexOf(Math.max(...one.rating));
+  put("max_rating", show.number(one.max_rating));
+  put("peak", element("a", { href: contestAddress(one.ids[peak]) }, one.times[peak] ? day(one.times[peak]) : visible(one.names[peak] ?? one.ids[peak])));
+  const title = site.titles.find(({ minimum }) => minimum !== null && minimum > rating);
+  put("next", ...(title ? [show.number(Math.max(title.minimum - rating, 10 ** -site.decimals)), " ", small(`to ${visible(title.name)}`)] : []));
+}
+
+/** The rows of the latest rounds; a button shows older ones. */
+function rounds(show, one) {
+  const row = (i) => element("tr", {},
+    element("td", {}, day(one.times[i])),
     element("td", {}, element("a", { href: contestAddress(one.ids[i]) }, visible(one.names[i] ?? one.ids[i])), ...(one.team[i] === null ? [] : [" ", element("small", { class: "with" }, visible(one.team[i]))])),
     element("td", {}, String(one.place[i]), element("small", {}, ` / ${one.n[i]}`)),
     element("td", { class: show.tier(one.perf[i]) }, show.number(one.perf[i])),
     element("td", { class: show.tier(one.rating[i]) }, show.number(one.rating[i])),
-    element("td", {}, i ? element("span", { class: show.direction(one.rating[i - 1], one.rating[i]) }, show.change(one.rating[i - 1], one.rating[i])) : "new")));
-  page.querySelector("tbody").replaceChildren(...rows.reverse());
-  for (const part of page.querySelectorAll("[hidden]")) part.hidden = false;
-  page.querySelector("[data-notice]").hidden = true;
+    element("td", {}, i ? element("span", { class: show.direction(one.rating[i - 1], one.rating[i]) }, show.change(one.rating[i - 1], one.rating[i])) : "new"));
+  const [body, older] = [page.querySelector("tbody"), page.querySelector("[data-older]")];
+  let next = one.times.length;
+  const add = () => {
+    const stop = Math.max(next - ROWS, 0);
+    while (next > stop) body.append(row(--next));
+    older.hidden = next === 0;
+  };
+  body.replaceChildren();
+  add();
+  older.querySelector("button").addEventListener("click", add);
 }
 
 const notice = page.querySelector("[data-notice]");
+const against = page.querySelector("[data-against]");
+const other = against.querySelector("#against");
+const answer = against.querySelector("[data-answer]");
+
+/** The chance against another player, from the API; on the static site, which has none, the comparison of the two. */
+async function meet(text) {
+  const mine = against.querySelector("[type=hidden]").value;
+  const found = await bestMatch(text);
+  if (found === null || found === mine) {
+    answer.textContent = found === mine ? "Choose another player." : `No player is called ${visible(text)}.`;
+    return;
+  }
+  other.value = found;
+  const both = [mine, found].map((handle) => `h=${encodeURIComponent(handle)}`).join("&");
+  const compared = `${against.action}?${both}`;
+  if (kind === "site") return location.assign(compared);
+  const listed = [mine, found].map((handle) => (handle.includes(",") ? `"${handle.replaceAll('"', '""')}"` : handle)).join(",");
+  const { pairs: [pair], note } = await json(`${root}/api/v1/runs/${encodeURIComponent(run)}/compare?handles=${encodeURIComponent(listed)}`);
+  const met = pair.wins + pair.losses + pair.draws;
+  const chance = `${Math.min(Math.max(Math.round(pair.chance * 100), 1), 99)} %`;
+  answer.replaceChildren(element("b", {}, chance), ` to finish before ${visible(found)}`,
+    met ? `; so far ${pair.wins} : ${pair.losses}${pair.draws ? ` (${pair.draws} tied)` : ""}. ` : "; no common rounds. ",
+    ...(note ? [`${note}. `] : []), element("a", { href: compared }, "Compare"));
+}
+
+const ask = (text) => meet(text).catch((error) => {
+  answer.textContent = `The data cannot be read: ${error.message}.`;
+  console.error(error);
+});
+picker(other, (handle) => {
+  other.value = handle;
+  ask(handle);
+});
+against.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (other.value.trim()) ask(other.value.trim());
+});
 start(figure, notice, async (handle) => {
   const [site, one] = await Promise.all([manifest(), player(handle)]);
   if (!one) {
@@ -49,6 +123,7 @@ start(figure, notice, async (handle) => {
     return;
   }
   fill(site, one);
+  against.querySelector("[type=hidden]").value = handle;
   const here = `handle=${encodeURIComponent(handle)}`;
   field("distribution").href = `${root}${await version()}distribution.html?${here}`;
   field("compare").href = `${root}compare.html?h=${encodeURIComponent(handle)}`;

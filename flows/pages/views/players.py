@@ -2,42 +2,106 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ranklake.storage.names.lists import join_handles
 
+from ...answers.leaderboard import check_start
+from ...answers.players.career import YEAR
 from ...answers.run import PublishedRun
 from ...common.finite import finite_json
 from ...results.rating_format import RatingFormat
+from ..links import ServerLinks
 from ..pictures import badge, graph
 from ..places import missing
 from .graph_data import ALL, Window, graph_data
 from .run import facts
 
+COMMON_ROWS = 100  # of a page of common contests; compare.js has the same
+ROUND_ROWS = 200  # of a page of the table of a player; player.js has the same
 
-def player(run: PublishedRun, handle: str, window: Window = ALL) -> dict[str, Any]:
-    """A player with all rounds; the graph shows a ``window``. Raises as :meth:`PublishedRun.player`."""
+
+def player(run: PublishedRun, links: ServerLinks, handle: str, page: int = 0, window: Window = ALL) -> dict[str, Any]:
+    """A player with the graph of all rounds and the table of those of a ``page``, from 0, the latest ones first.
+
+    ``window``: what the graph shows. Raises as :meth:`PublishedRun.player`, and :class:`.BeyondEndError`.
+    """
     one = about(run, run.player(handle))
     rounds = _rounds(run, one["handle"])
-    return {"player": one, "rounds": rounds, "history": graph_data(run, {one["handle"]: rounds}, window)}
+    check_start(page * ROUND_ROWS, len(rounds), ROUND_ROWS)
+    stop = len(rounds) - page * ROUND_ROWS
+    pages = {"page": page, "n_pages": -(-len(rounds) // ROUND_ROWS), "pages": partial(links.player_page, one["handle"])}
+    history = graph_data(run, {one["handle"]: rounds}, window)
+    return {"player": one, "rounds": rounds[max(stop - ROUND_ROWS, 0) : stop], "history": history, **pages}
 
 
-def compare(run: PublishedRun, handles: list[str], window: Window = ALL) -> dict[str, Any]:
-    """Several players and their pairs, and what is near unknown handles; the graph shows a ``window``."""
+def compare(
+    run: PublishedRun, links: ServerLinks, handles: list[str], page: int = 0, window: Window = ALL
+) -> dict[str, Any]:
+    """Several players, their pairs, what is near unknown handles, and a ``page`` of common contests, from 0, the latest
+    ones first.
+
+    ``window``: what the graph shows. Raises :class:`.BeyondEndError`.
+    """
     found: dict[str, Any] = run.compare(handles)
-    rounds = {one["handle"]: _rounds(run, one["handle"]) for one in found["players"]}
-    history = graph_data(run, rounds, window, h=join_handles(rounds))
-    skills = any("difference" in pair for pair in found["pairs"])
     players = [about(run, one) for one in found["players"]]
-    shown = {"players": players, "pairs": found["pairs"], "apart": found["note"], "unknown": found["unknown"]}
-    shown["asked"] = join_handles(one["handle"] for one in players)
-    return shown | {"skills": skills, "games": found.get("games"), "history": history}
+    names, contests = [one["handle"] for one in players], found["contests"][::-1]
+    start, total = page * COMMON_ROWS, len(contests)
+    check_start(start, total, COMMON_ROWS)
+    others = {name: links.compare([one for one in names if one != name]) for name in names}
+    pages = {"page": page, "n_pages": -(-total // COMMON_ROWS), "pages": partial(links.compare, names)}
+    return {
+        "players": players, "pairs": found["pairs"], "apart": found["note"], "without": others,
+        "unknown": found["unknown"], "asked": join_handles(names),
+        "matrix": _matrix(names, found["pairs"]), "total": total, **pages,
+        "contests": [_common(one, names) for one in contests[start : start + COMMON_ROWS]],
+        "skills": any("difference" in pair for pair in found["pairs"]), "games": found.get("games"),
+        "history": graph_data(run, {name: _rounds(run, name) for name in names}, window, h=join_handles(names)),
+    }  # fmt: skip
+
+
+def _matrix(names: list[str], pairs: list[dict[str, Any]]) -> list[list[dict[str, Any] | None]]:
+    """A row for each player with a cell for each: None with oneself, else ``chance, wins, losses, draws``."""
+    cells = {}
+    for pair in pairs:
+        one, other, chance = pair["handle"], pair["against"], pair["chance"]
+        score = {"wins": pair["wins"], "losses": pair["losses"], "draws": pair["draws"]}
+        cells[one, other] = {"chance": chance, **score}
+        cells[other, one] = {"chance": 1.0 - chance, **score, "wins": pair["losses"], "losses": pair["wins"]}
+    return [[cells.get((one, other)) for other in names] for one in names]
+
+
+def _common(contest: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """A common contest, or game, with cells of the players: None, or ``place`` (of a game ``score``) and ``change``."""
+    places = contest["places"]
+    best = min(places.values())
+
+    def cell(name: str) -> dict[str, Any] | None:
+        if (place := places.get(name)) is None:
+            return None
+        if "changes" not in contest:
+            tied = len(set(places.values())) == 1
+            return {"score": "½" if tied else "1" if place == best else "0", "change": None}
+        return {"place": place, "change": contest["changes"][name]}
+
+    return contest | {"cells": [cell(name) for name in names]}
 
 
 def about(run: PublishedRun, player: dict[str, Any]) -> dict[str, Any]:
-    """A player with what is ``missing`` for a place; None with a place."""
+    """A player with what is ``missing`` for a place, None with a place; the changes and the points to the next title
+    are the differences of the ratings that are shown.
+    """
     lacks = missing(run.places, player["n_rounds"], player["sigma"]) if player["provisional"] else None
-    return player | {"missing": lacks}
+    last, end = player["last_time_seconds"], run.last_time_seconds
+    form, rating, title = RatingFormat(run.titles, run.manifest.decimals), player["rating"], player["next_title"]
+    changes = {
+        name: None if (value := player[name]) is None else form.difference(rating - value, rating)
+        for name in ("change", "change_year")
+    }
+    points = title and title | {"points": max(form.difference(rating, title["minimum"]), form.least)}
+    inactive = bool(last) and end is not None and last <= end - YEAR
+    return player | {"missing": lacks, **changes, "next_title": points, "inactive": inactive}
 
 
 def picture(run: PublishedRun, handle: str, name: str, window: Window = ALL) -> str:

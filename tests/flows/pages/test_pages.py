@@ -77,7 +77,14 @@ def facts(name: str = "run", titles: Titles = CODEFORCES) -> RunFacts:
 def player(handle: str, rating: float = 1500.0, **attributes: str) -> dict[str, Any]:
     return {"handle": handle, "place": 1, "rating": rating, "mu": 1600.0, "sigma": 100.0, "max_rating": 1500.0,
             "last_time_seconds": 1_600_000_000, "n_rounds": 2, "percentile": 50.0, "missing": None,
-            "attributes": attributes}  # fmt: skip
+            "n_ranked": 5_000, "change": 30.0, "change_year": None, "inactive": False,
+            "peak": {"rating": 1500.0, "contest_id": handle, "name": handle, "time_seconds": 1_500_000_000},
+            "next_title": {"name": handle, "minimum": 1600.0, "points": 100.0}, "attributes": attributes}  # fmt: skip
+
+
+def paged(page: int = 0, n_pages: int = 1) -> dict[str, Any]:
+    """A page of a table of a player, or of a comparison."""
+    return {"page": page, "n_pages": n_pages, "pages": lambda number: f"/ratings/run?page={number}"}
 
 
 def history(handle: str, *columns: list[Any]) -> dict[str, Any]:
@@ -126,7 +133,11 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
     games = {"games": 20, "nu": 0.7, "advantage": 30.0, "advantage_error": 9.0}
     both = {"players": [player(name)] * 2, "pairs": [pair], "apart": name, "history": graph_of(series, series),
             "asked": name, "unknown": [{"requested": name, "near": [name]}]}  # fmt: skip
-    one = {"player": player(name, **{name: name}), "rounds": rounds, "history": graph_of(series)}
+    cell = {"chance": 0.6, "wins": 1, "losses": 0, "draws": 1}
+    common = played | {"cells": [{"place": 1, "change": -3.0}, {"score": "½", "change": None}]}
+    both |= {"matrix": [[None, cell], [cell, None]], "contests": [common], "total": 300, **paged(1, 3)}
+    both["without"] = {name: links.page("compare")}
+    one = {"player": player(name, **{name: name}), "rounds": rounds, "history": graph_of(series), **paged(1, 3)}
     changes = {
         "place": [1, None], "handle": [name, "b"], "perf": [1500.0, None], "rating_before": [1400.0, 1300.0],
         "rating": [1500.0, None], "change": [100.0, None], "expected_place": [1.2, None], "next_title": [name, None],
@@ -238,12 +249,19 @@ def test_pages__show_the_interval_of_a_place_and_mark_provisional_ratings(links:
     graph = history("ada", [0], [1400.0], [1500.0], [100.0], [None])
     ranked = player("ada") | {"place": 1_200, "place_high": 9, "place_low": 1_700}
     provisional = player("bob") | {"place": None, "percentile": None, "missing": "2 more rounds"}
-    pages = [text("player", player=one, rounds=[], history=graph_of(graph)) for one in (ranked, provisional)]
-    assert "Rating1500 Place1,200 (9-1,700) Better than50.00 %" in pages[0]
-    assert "Rating1500? provisional: 2 more rounds Place– Better than–" in pages[1]
+    pages = [text("player", player=one, rounds=[], history=graph_of(graph), **paged()) for one in (ranked, provisional)]
+    assert "Rating1500 Last change+30 2020-09-13 In a year– no rating before Place1,200 (9-1,700) of 5,000 " in pages[0]
+    assert "Better than50.00 % of the others Highest1500 2017-07-14 Next title100 to ada" in pages[0]
+    assert "Rating1500? provisional: 2 more rounds" in pages[1]
+    assert "Place– Better than–" in pages[1]
     both = text(
         "compare",
         players=[ranked, provisional],
+        without={"ada": "", "bob": ""},
+        matrix=[],
+        contests=[],
+        total=0,
+        **paged(),
         pairs=[],
         apart="",
         skills=False,

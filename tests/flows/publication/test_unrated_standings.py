@@ -78,7 +78,7 @@ def test_places__are_of_the_rated_participants_at_every_door(lake: Lake, tmp_pat
     after, published = RatedRun(lake, "run").player("ben").rows, open_published(lake, "run")
     publish_site(lake, "run", str(tmp_path / "site"))
     contests = unpacked(tmp_path / "site", manifest(tmp_path / "site")["contests"])
-    shown = players_page.player(published, "ben")["rounds"]
+    shown = players_page.player(published, ServerLinks("", "run"), "ben")["rounds"]
     for rows in (before.to_pylist(), after.to_pylist(), published.history("ben").to_pylist()):
         assert [(row["lo"] + 1, row["n_players"]) for row in rows] == [(2, 3), (3, 3), (1, 2)]
     assert [(row["place"], row["n_players"]) for row in shown] == [(2, 3), (3, 3), (1, 2)]
