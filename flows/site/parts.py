@@ -274,7 +274,8 @@ class SiteParts:
             index[prefix] = key = digest(prefix, data)
             self._files.put(f"data/search/{key}.json.gz", partial(compress, data))
             self._advance(len(rows["handle"]) if len(prefix) > 1 else 0, "search")
-        lists = [self._named(f"data/players-{i:02}", rows) for i, rows in enumerate(search_lists(handles, ratings))]
+        found = search_lists(handles, ratings, self._content.names)
+        lists = [self._named(f"data/players-{i:02}", rows) for i, rows in enumerate(found)]
         return {"search": self._named("data/search", index), "players_by_rating": lists}
 
     @property

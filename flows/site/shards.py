@@ -6,9 +6,8 @@ finite is null.
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +15,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from ranklake.storage.names.folding import words_of
 
 from ..results.places import rounded_down
 from .content import Round, SiteContent
@@ -163,8 +164,7 @@ def search_buckets(handles: list[str], ratings: list[Any]) -> dict[str, dict[str
     """The players of a leaderboard by the first two characters of the folded handle, and the best by the first one."""
     found: dict[str, list[int]] = defaultdict(list)
     for i, handle in enumerate(handles):
-        folded = fold(handle)
-        prefix = folded[:_PREFIX]
+        prefix = "".join(words_of(handle))[:_PREFIX]
         found[prefix].append(i)
         if len(prefix) == _PREFIX and len(best := found[prefix[:1]]) < _BEST:
             best.append(i)
@@ -174,17 +174,11 @@ def search_buckets(handles: list[str], ratings: list[Any]) -> dict[str, dict[str
     }
 
 
-def search_lists(handles: list[str], ratings: list[Any]) -> Iterator[dict[str, list[Any]]]:
-    """All players of a leaderboard, best first, in files in which a script searches for parts of handles."""
+def search_lists(
+    handles: list[str], ratings: list[Any], names: Mapping[str, str] | None = None
+) -> Iterator[dict[str, list[Any]]]:
+    """All players of a leaderboard, best first, in files in which a script searches; with the display ``names``."""
     for start in range(0, len(handles), LIST_ROWS):
         rows = slice(start, start + LIST_ROWS)
-        yield {"handle": handles[rows], "rating": ratings[rows]}
-
-
-def fold(text: str) -> str:
-    """The text for search: lower case, without accents; as ``fold`` in data.js."""
-    if text.isascii():
-        return text.lower()
-    return "".join(
-        c for c in unicodedata.normalize("NFKD", text) if not unicodedata.category(c).startswith("M")
-    ).lower()
+        shown = {"name": [names.get(handle) for handle in handles[rows]]} if names else {}
+        yield {"handle": handles[rows], "rating": ratings[rows], **shown}

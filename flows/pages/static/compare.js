@@ -1,5 +1,6 @@
 // The comparison of players: the graph, and on the static site all values.
-import { contestAddress, day, element, format, manifest, placeText, player, playerAddress, search, visible } from "./data.js";
+import { contestAddress, day, element, format, manifest, placeText, player, playerAddress, visible } from "./data.js";
+import { search } from "./search.js";
 import { drawAsked, start } from "./graph.js";
 import { bestMatch, picker } from "./picker.js";
 

@@ -1,5 +1,6 @@
 // The list of contests on the static site: all contests with a part of the name, also those of other pages.
-import { day, element, fold, json, manifest, playerAddress, readable, root, visible } from "./data.js";
+import { day, element, json, manifest, playerAddress, readable, root, visible } from "./data.js";
+import { fold } from "./search.js";
 
 const MOST = 200; // rows; as on a page
 const form = document.querySelector("[data-named]");

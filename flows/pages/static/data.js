@@ -14,10 +14,6 @@ export function day(seconds) {
   return seconds && !Number.isNaN(time.getTime()) ? time.toISOString().slice(0, 10) : "–";
 }
 
-export function fold(text) {
-  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-}
-
 /** An element with properties, attributes (names with a dash or `class`, `role`) and children; texts are never parsed. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -68,7 +64,8 @@ export async function readable(notice, reading) {
 }
 
 const kept = new Map();
-function once(address) {
+/** JSON of an address, requested once. */
+export function once(address) {
   if (!kept.has(address)) kept.set(address, json(address));
   return kept.get(address);
 }
@@ -171,51 +168,4 @@ async function placeOf(site, handle, rating) {
     if (board.rating[0] > rating) break;
   }
   throw new Error(`the leaderboard has no ${handle}`);
-}
-
-const pairs = (text) => Array.from(`${text}\n`).map((c, i, all) => (all[i - 1] ?? "\n") + c);
-const LEAST = 0.5; // share of common pairs of similar handles; "turist" and "tourist" have 0.8
-
-/** How similar a folded text is to one with these pairs of characters: Dice's coefficient, from 0 to 1. */
-function similarity(wanted, text) {
-  const own = pairs(text);
-  return (2 * own.filter((pair) => wanted.has(pair)).length) / (wanted.size + own.length);
-}
-
-/** Players whose handle is the text, then those that begin with it, then those that have it, each best first: handle and rating; if there is none, similar ones. */
-export async function search(text, limit = 10) {
-  if (kind === "server") {
-    const found = await json(`${root}/api/v1/runs/${encodeURIComponent(run)}/search?q=${encodeURIComponent(text)}&limit=${limit}`);
-    return (found.players ?? found.rows ?? found).map(({ handle, rating }) => [handle, rating]);
-  }
-  const wanted = fold(text);
-  const site = await manifest();
-  const index = await once(`${root}${site.search}`);
-  const prefix = Array.from(wanted).slice(0, 2).join("");
-  const found = new Map();
-  const add = (rows, fits) => {
-    rows.folded ??= rows.handle.map(fold);
-    for (let i = 0; i < rows.folded.length && found.size < limit; i++) {
-      if (fits(rows.folded[i])) found.set(rows.handle[i], rows.rating[i]);
-    }
-  };
-  if (Object.hasOwn(index, prefix)) {
-    const bucket = await once(`${root}data/search/${index[prefix]}.json.gz`);
-    add(bucket, (handle) => handle === wanted);
-    add(bucket, (handle) => handle.startsWith(wanted));
-  }
-  for (const address of site.players_by_rating) {
-    if (found.size >= limit || wanted.length < 2) break; // almost every list of the best has a single character
-    add(await once(`${root}${address}`), (handle) => handle.includes(wanted));
-  }
-  if (found.size || wanted.length < 2) return [...found];
-  const [near, own] = [[], new Set(pairs(wanted))];
-  for (const address of site.players_by_rating) {
-    const rows = await once(`${root}${address}`);
-    rows.folded.forEach((handle, i) => {
-      const like = similarity(own, handle);
-      if (like >= LEAST) near.push([like, rows.handle[i], rows.rating[i]]);
-    });
-  }
-  return near.sort((one, other) => other[0] - one[0]).slice(0, limit).map(([, ...player]) => player);
 }

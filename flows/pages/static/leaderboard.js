@@ -1,5 +1,6 @@
 // The leaderboard: the slider of its date, short addresses of its forms, and, on the static site, the way to a row.
-import { DAY, kind, manifest, player, readable, root, search, version, visible } from "./data.js";
+import { DAY, kind, manifest, player, readable, root, version, visible } from "./data.js";
+import { search } from "./search.js";
 
 const choose = document.querySelector("[data-choose]");
 const jump = document.querySelector("[data-jump]");

@@ -1,5 +1,6 @@
 // A field that finds players while a visitor types: a list below it, for the keyboard and for a pointer.
-import { element, format, search, shown, visible } from "./data.js";
+import { element, format, shown, visible } from "./data.js";
+import { search } from "./search.js";
 
 let made = 0;
 

@@ -1,5 +1,6 @@
 // The page of a player: the graph, and on the static site all values.
-import { contestAddress, day, element, format, json, kind, manifest, placeText, player, playerAddress, root, run, search, version, visible } from "./data.js";
+import { contestAddress, day, element, format, json, kind, manifest, placeText, player, playerAddress, root, run, version, visible } from "./data.js";
+import { search } from "./search.js";
 import { drawAsked, start } from "./graph.js";
 import { bestMatch, picker } from "./picker.js";
 

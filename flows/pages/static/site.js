@@ -1,5 +1,6 @@
 // On every page: search as you type, filters of tables, and the links of pages that belong to no version.
-import { element, fold, kind, format, playerAddress, search, shown, version, visible, root } from "./data.js";
+import { element, kind, format, playerAddress, shown, version, visible, root } from "./data.js";
+import { fold, quick, search } from "./search.js";
 
 const form = document.querySelector("[data-search]");
 const input = form.querySelector("input");
@@ -23,19 +24,8 @@ function choose(at) {
   options[chosen].scrollIntoView({ block: "nearest" });
 }
 
-async function show() {
-  const text = input.value.trim();
-  const number = ++asked;
-  if (!text) return close();
-  let found = [];
-  let show = { tier: () => "t", number: (value) => Math.round(value).toString() };
-  try {
-    found = await search(text);
-    show = format(await shown());
-  } catch (error) {
-    console.error(error);
-  }
-  if (number !== asked) return; // a later text has been typed
+/** Show players in the list. */
+function fill(found, show) {
   list.replaceChildren(...found.map(([handle, rating], i) => element("li", { role: "option", id: `found-${i}`, "aria-selected": "false" },
     element("a", { href: playerAddress(handle), class: show.tier(rating), tabindex: "-1" },
       element("span", {}, visible(handle)), element("span", {}, show.number(rating))))));
@@ -43,6 +33,23 @@ async function show() {
   list.hidden = false;
   chosen = -1;
   input.setAttribute("aria-expanded", "true");
+}
+
+async function show() {
+  const text = input.value.trim();
+  const number = ++asked;
+  if (!text) return close();
+  let show = { tier: () => "t", number: (value) => Math.round(value).toString() };
+  let found = [];
+  try {
+    show = format(await shown());
+    const first = await quick(text);
+    if (first?.length && number === asked) fill(first, show);
+    found = await search(text);
+  } catch (error) {
+    console.error(error);
+  }
+  if (number === asked) fill(found, show); // no later text has been typed
 }
 
 let waiting = 0;

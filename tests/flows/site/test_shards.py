@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from ranklake.flows.site.content import SiteContent
 from ranklake.flows.site.shards import (
     board_pages,
-    fold,
     history_shards,
     levels,
     numbers,
@@ -117,8 +116,5 @@ def test_search__lists_of_all_players_are_cut_in_order(monkeypatch: pytest.Monke
     monkeypatch.setattr("ranklake.flows.site.shards.LIST_ROWS", 2)
     found = list(search_lists(["a", "b", "c"], [3, 2, 1]))
     assert found == [{"handle": ["a", "b"], "rating": [3, 2]}, {"handle": ["c"], "rating": [1]}]
-
-
-@pytest.mark.parametrize(("text", "folded"), [("ÅSA", "asa"), ("Zoë_1", "zoe_1"), ("ИВАН", "иван")])
-def test_fold__ignores_case_and_accents(text: str, folded: str) -> None:
-    assert fold(text) == folded
+    (named, _) = search_lists(["a", "b", "c"], [3, 2, 1], {"b": "Bob"})
+    assert named["name"] == [None, "Bob"]
