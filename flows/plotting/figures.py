@@ -110,7 +110,8 @@ def drawing(purpose: str) -> Iterator[set[str]]:
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_LOOK | {"font.family": list(_fonts())})
-        token = _UNDRAWN.set(undrawn := set())
+        undrawn: set[str] = set()
+        token = _UNDRAWN.set(undrawn)
         try:
             yield undrawn
         finally:

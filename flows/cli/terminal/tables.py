@@ -34,7 +34,7 @@ TEXT: Kind = {"overflow": "fold"}
 
 _NAME_WIDTH, _TEXT_WIDTH = 16, 20  # minimum width of names and texts before columns are hidden
 _LEAST = 4  # minimum width in any case
-_MOST_WORDS = 24  # of a name that is shortened in its middle
+_CUT_WORDS = 24  # of a name that is shortened in its middle
 _HEAD_WORD = 16  # longest word of a heading that is not shortened
 _LIKE = str.maketrans({"↑": "^", "↓": "v", "±": "+-", "…": "..."})  # for an output encoding other than Unicode
 
@@ -132,7 +132,7 @@ def shorten(name: str, width: int) -> str:
     (Div. 2)" becomes "Educational … Round 12 (Div. 2)".
     """
     words = name.split(" ")
-    if cell_len(name) <= width or not 1 < len(words) <= _MOST_WORDS:
+    if cell_len(name) <= width or not 1 < len(words) <= _CUT_WORDS:
         return name
     cuts = [(i, j) for i in range(1, len(words)) for j in range(i + 1, len(words) + 1)]
     made = {cut: " ".join([*words[: cut[0]], "…", *words[cut[1] :]]) for cut in cuts}
