@@ -57,8 +57,9 @@ def compare(client: httpx.Client, api: str, names: str) -> str:
     if len(handles) < 2:
         raise NoAnswer('two players are compared: "compare NAME, NAME"')
     found = ask(client, "GET", f"{api}/compare", params={"handles": handles})
-    lines = [pair_line(pair) for pair in found["pairs"]]
-    return "\n".join(shortened(lines) + [found["note"]] * bool(found["note"]))
+    lines = shortened([pair_line(pair) for pair in found["pairs"]])
+    lines += [unknown_line(one["requested"], one["near"]) for one in found.get("unknown", [])]
+    return "\n".join(lines + [found["note"]] * bool(found["note"]))
 
 
 def pair_line(pair: dict[str, Any]) -> str:
@@ -67,12 +68,19 @@ def pair_line(pair: dict[str, Any]) -> str:
     return f"{pair['handle']} before {pair['against']}: {pair['chance']:.0%} (so far {score})"
 
 
+def unknown_line(name: str, near: list[str]) -> str:
+    """A name that no player has, and similar ones."""
+    return f"nobody is called {name}" + (f"; did you mean {', '.join(near[:3])}?" if near else "")
+
+
 def preview(client: httpx.Client, api: str, names: str) -> str:
     """The change of each participant."""
     handles = [name.strip() for name in re.split(r"[,\n]", names) if name.strip()]
     body = {"standings": [[handle, place] for place, handle in enumerate(handles, 1)]}
     found = ask(client, "POST", f"{api}/preview", json=body)
-    return "\n".join(shortened([change_line(row) for row in found["rows"]]) + found["notes"])
+    lines = shortened([change_line(row) for row in found["rows"]])
+    lines += [unknown_line(row["handle"], row["near"]) for row in found["rows"] if row.get("near")][:MOST_LINES]
+    return "\n".join(lines)
 
 
 def change_line(row: dict[str, Any]) -> str:
