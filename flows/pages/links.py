@@ -172,8 +172,15 @@ class ServerLinks:
         """A picture of a player, ``graph`` or ``badge``, which only the server has."""
         return f"{self.player(handle)}/{name}.svg"
 
-    def contest(self, contest_id: str) -> str:
-        return f"{self.home}/c/{quote(contest_id, '')}"
+    def contest(self, contest_id: str, page: int = 0, q: str = "") -> str:
+        """``q``: only rows with this in the name."""
+        query = ({"page": str(page)} if page else {}) | ({"q": q} if q else {})
+        return f"{self.home}/c/{quote(contest_id, '')}{f'?{urlencode(query)}' if query else ''}"
+
+    def preview(self, result: str, page: int = 0, q: str = "") -> str:
+        """A page of the changes of a preview that the server keeps."""
+        query = {"result": result} | ({"page": str(page)} if page else {}) | ({"q": q} if q else {})
+        return f"{self.page('preview')}?{urlencode(query)}"
 
     def standings(self, contest_id: str) -> str:
         """The standings of a contest as data, which only the server has."""

@@ -90,17 +90,18 @@ def _trend(ratings: Sequence[float], form: RatingFormat) -> str:
 
 
 def standing_rows(rows: Columns, form: RatingFormat, links: Links, names: Names = _NO_NAMES) -> str:
-    """Rows of standings: place, player, performance, rating before and after, change.
+    """Rows of standings: place, player with a newly reached title, performance, rating before and after, change.
 
     ``rows``: ``place, handle, perf, rating, change``, one list each; the change of a newcomer is None. With ``team``,
     whose members are adjacent. With ``rated``, which is false for unrated participants.
     """
-    shown, tier, player = _number(form), _tiers(form), _players(links, names)
+    shown, tier, player, moved = _number(form), _tiers(form), _players(links, names), _moves(form)
     needed = ("handle", "perf", "rating", "change")
     cells = (
         (
             tier(rating),
             f"<td>{player(handle) if rated or before is not None else escape(short(names.get(handle, handle)))}"
+            f"{moved(before, rating) if rated else ''}"
             f"<td>{shown(perf)}<td>{shown(before)}<td>{shown(rating)}"
             f"<td>{_change(before, rating, form) if rated else 'unrated'}",
         )
@@ -116,26 +117,41 @@ def preview_rows(rows: Columns, form: RatingFormat, links: Links, names: Names =
     """Rows of a preview: place, player, performance, rating before and after, change, expected place, next title.
 
     ``rows``: lists of the columns of a preview, perhaps with ``team``; None for no value. Entrants without a place have
-    no change. With ``win, draw, loss`` in a game between two.
+    no change. With ``win, draw, loss`` in a game between two. Players who are not ``known`` are no links, but those
+    whom they may be are, from ``near``.
     """
     game = zip(*(rows[name] for name in ("win", "draw", "loss")), strict=True) if "win" in rows else repeat(())
     shown, tier, player = _number(form), _tiers(form), _players(links, names)
     needed = ("handle", "perf", "rating_before", "rating", "change", "expected_place", "next_title",
-             "next_title_place", "next_title_chance")  # fmt: skip
+              "next_title_place", "next_title_chance")  # fmt: skip
+    further = (rows.get("known") or repeat(True), rows.get("near") or repeat(None))
     cells = (
         (
             tier(rating),
-            f"<td>{player(handle)}<td>{shown(perf)}<td>{shown(before)}"
-            f"<td>{shown(rating)}<td>{'–' if change is None else _change(before, rating, form)}"
+            f"<td>{player(handle) if known else _unknown(handle, near, player)}<td>{shown(perf)}<td>{shown(before)}"
+            f"<td>{shown(rating)}<td>{_change_of(before, rating, change, form)}"
             f"<td>{'–' if expected is None else f'{expected:.1f}'}<td>{escape(short(title)) if title else '–'}"
-            f"<td>{_or_dash(needed)}<td>{'–' if likely is None else chance(likely)}"
+            f"<td>{_or_dash(place)}<td>{'–' if likely is None else chance(likely)}"
             f"{''.join(f'<td>{escape(percent(one))}' for one in three)}",
         )
-        for (handle, perf, before, rating, change, expected, title, needed, likely), three in zip(
-            zip(*(rows[name] for name in needed), strict=True), game, strict=False
+        for (handle, perf, before, rating, change, expected, title, place, likely), three, known, near in zip(
+            zip(*(rows[name] for name in needed), strict=True), game, *further, strict=False
         )
     )
     return _bodies(rows, cells, 13 if "win" in rows else 10)
+
+
+def _unknown(handle: str, near: Sequence[str] | None, player: Any) -> str:
+    """A name that no player has, with the players who may be meant."""
+    meant = f" <small class=meant>did you mean {' or '.join(map(player, near))}?</small>" if near else ""
+    return f"{escape(short(handle))}{meant}"
+
+
+def _change_of(before: float | None, rating: float | None, change: float | None, form: RatingFormat) -> str:
+    """The change in a preview; newcomers are new, and an entrant without a place has none."""
+    if rating is not None and before is None:
+        return "new"
+    return "–" if change is None or rating is None else _change(before, rating, form)
 
 
 def _bodies(rows: Columns, cells: Iterable[tuple[str, str]], n_columns: int) -> str:
@@ -154,8 +170,13 @@ def _bodies(rows: Columns, cells: Iterable[tuple[str, str]], n_columns: int) -> 
             bodies.append(f"<tr{tier}><td>{place}{rest}")
         else:
             heading = f"<tr class=team><td>{place}<td colspan={n_columns - 1}>{escape(short(name))}"
-            bodies.append("\n".join([heading, *(f"<tr{tier}><td>{rest}" for tier, rest in lines[start:stop])]))
+            bodies.append("\n".join([heading, *(f"<tr{_member(tier)}><td>{rest}" for tier, rest in lines[start:stop])]))
     return "\n<tbody>\n".join(bodies)
+
+
+def _member(tier: str) -> str:
+    """The classes of the row of a member of a team, from the class of its title."""
+    return f' class="{tier[7:]} member"' if tier else " class=member"
 
 
 def _interval(place: int | None, high: int | None, low: int | None) -> str:
@@ -197,6 +218,20 @@ def _words(form: RatingFormat) -> Any:
     return lambda rating: "" if rating is None else names[step(rating)]
 
 
+def _moves(form: RatingFormat) -> Any:
+    """The title after a change of rating, if it is another one, and whether it is higher; empty without a rating."""
+    step, ladder = form.titles.step, form.titles.ladder
+    names = [*(escape(short(title.name)) for title in ladder), "no title"]  # -1 is the last
+    steps = cache(step)
+
+    def moved(before: float | None, rating: float) -> str:
+        if before is None or (old := steps(before)) == (new := steps(rating)):
+            return ""
+        return f" <small class={'rise' if new > old else 'fall'}>{names[new]}</small>"
+
+    return moved
+
+
 def _countries() -> Any:
     """A country beside a name, with its flag; empty for None."""
     return cache(
@@ -231,3 +266,11 @@ def whole_teams(team: Sequence[str | None], n: int) -> int:
     while 0 < n < len(team) and team[n] is not None and team[n] == team[n - 1]:
         n += 1
     return n
+
+
+def page_edges(team: Sequence[str | None], n: int, most: int) -> list[int]:
+    """The first row of each page of ``most`` of ``n`` rows, or of a few more so that no team is divided, and ``n``."""
+    edges = [0]
+    while edges[-1] < n:
+        edges.append(min(whole_teams(team, edges[-1] + most), n))
+    return edges

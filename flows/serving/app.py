@@ -30,6 +30,7 @@ from .messages.responses import (
     NOT_KEPT,
     SAFE,
     TEXT,
+    encoding_for,
     kept_bodies,
     missing_player,
     path_of,
@@ -166,7 +167,9 @@ class _Api:
         parse((), request.query_params.multi_items())
         run = run_of(request)
         async with self._bodies.read(request, MOST_STANDINGS) as data:
-            return await respond(request, lambda: self._previews.answer(run, data), SAFE | NOT_KEPT, long=True)
+            encoding = encoding_for(request.headers.get("accept-encoding", ""))
+            answer = lambda: self._previews.answer(run, data, encoding)  # noqa: E731
+            return await respond(request, answer, SAFE | NOT_KEPT, long=True)
 
     async def _events(self, request: Request) -> Response:
         """A stream of events, one for each new version."""
@@ -232,7 +235,7 @@ async def _on_problem(request: Request, problem: Exception) -> Response:
     if not path_of(request).startswith(_NO_PAGES) and prefers_html(request.headers):
         return await run_in_threadpool(pages.problem, request, problem)
     body = msgspec.json.encode(problem.document())
-    headers = SAFE | {"cache-control": "no-store", "vary": "Accept"}
+    headers = SAFE | {"cache-control": "no-store", "vary": "Accept"} | problem.headers
     return Response(body, problem.status, headers, media_type="application/problem+json")
 
 

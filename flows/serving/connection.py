@@ -184,6 +184,7 @@ def _answer(problem: Problem) -> bytes:
     body = msgspec.json.encode(problem.document())
     head = (
         b"content-type: application/problem+json\r\nx-content-type-options: nosniff\r\ncache-control: no-store\r\n"
-        b"connection: close\r\ncontent-length: %d\r\n\r\n" % len(body)
+        b"connection: close\r\ncontent-length: %d\r\n" % len(body)
     )
-    return STATUS_LINE[problem.status] + head + body
+    more = b"".join(b"%s: %s\r\n" % (name.encode(), value.encode()) for name, value in problem.headers.items())
+    return STATUS_LINE[problem.status] + head + more + b"\r\n" + body

@@ -27,13 +27,14 @@ from ..pages.views import distribution as distribution_page
 from ..pages.views import groups as groups_page
 from ..pages.views import leaderboard as leaderboard_page
 from ..pages.views import players as players_page
+from ..pages.views import preview as preview_page
 from ..pages.views import run as run_page
 from ..pages.views.graph_data import Window
 from .endpoints import MOST_COMPARED, Moved, check_title, group_of, no_contest
 from .messages.parameters import Parameter, parse_form
 from .messages.problems import Problem
 from .messages.responses import NOT_KEPT, TEXT, Body, respond, respond_if_changed, run_of
-from .previews import FORM, MOST_STANDINGS, changes_of_form, read_form
+from .previews import FORM, MOST_REPEATED, MOST_STANDINGS, KeptPreview, read_form
 from .shared_files import SharedFiles, links_of
 from .state.served_runs import ServedRuns
 
@@ -43,6 +44,10 @@ _HEADERS = {
     "referrer-policy": "same-origin",
 }
 _HTML = "text/html; charset=utf-8"
+_NO_PREVIEW = (
+    "This preview is not kept any more: the ratings have changed since, or many others have followed. Send the "
+    "standings again."
+)
 _EMBEDDED = {"cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*"}
 
 Context = Callable[[PublishedRun, ServerLinks, Mapping[str, Any]], dict[str, Any]]
@@ -53,6 +58,7 @@ _OF_GRAPH = (
     Parameter("to", "time", "The last day of the graph."),
 )
 _PLAYER = "/{run}/p/{handle}"
+_CONTEST = "/{run}/c/{contest_id}"
 PARAMETERS = {  # of the query, by route; a page sees no others
     "/{run}": (
         Parameter("q", "text", "Part of a handle, to find its page."),
@@ -84,6 +90,15 @@ PARAMETERS = {  # of the query, by route; a page sees no others
                   choices=tuple(leaderboard_page.ACTIVE)),
         Parameter("year", "integer", "Ratings at the end of a year, UTC.", None, 1, 9998),
         Parameter("log", "text", "With a logarithmic axis.", "", choices=("0", "1")),
+    ),
+    _CONTEST: (
+        Parameter("page", "integer", "Number of the page of the standings.", 0, 0, 9_999_999),
+        Parameter("q", "text", "Only participants with this in the name.", "", 0, 100),
+    ),
+    "/{run}/preview": (
+        Parameter("result", "text", "The digest of a preview that is kept.", None, 1, 100),
+        Parameter("page", "integer", "Number of the page of its changes.", 0, 0, 9_999_999),
+        Parameter("q", "text", "Only participants with this in the name.", "", 0, 100),
     ),
 }  # fmt: skip
 
@@ -135,7 +150,7 @@ class ServerPages:
             if "last" in problem.facts:
                 near, shown["heading"] = [("the last page", _last_page(request, problem))], "There is"
             html = self._templates.render("error", run_page.facts(run), links, near=near, **shown)
-        headers = _HEADERS | {"cache-control": "no-store", "vary": "Accept"}
+        headers = _HEADERS | {"cache-control": "no-store", "vary": "Accept"} | problem.headers
         return Response(html, problem.status, headers, media_type="text/html")
 
     def _page(self, path: str, template: str, context: Context, long: tuple[str, ...] = ()) -> Route:
@@ -144,7 +159,9 @@ class ServerPages:
         async def answer(request: Request) -> Response:
             given = request.query_params
             try:
-                return await self._render(request, template, context, path, any(given.get(name) for name in long))
+                return await self._render(
+                    request, template, context, path.replace(f":{TEXT}", ""), any(given.get(name) for name in long)
+                )
             except Moved as moved:
                 return RedirectResponse(links_of(request).contest(moved.name), 301, _HEADERS)
 
@@ -187,26 +204,50 @@ class ServerPages:
         return await self._render(request, "player", _one_player, _PLAYER, long=_of_places(request))
 
     async def _preview(self, request: Request) -> Response:
-        """The form for a preview; by POST with the changes, or with the reason why there are none."""
-        run, links = run_of(request), links_of(request)
+        """The form for a preview; by POST with the changes, or with the reason why there are none.
+
+        Further pages of the changes have an address; they are those that are kept, and are not computed again.
+        """
+        run, previews, workers = run_of(request), request.app.state.previews, request.app.state.workers
+        given = _given(request, "/{run}/preview")
         if request.method != "POST":
-            return await self._render(request, "preview", lambda run, links, given: FORM)
-        previews, workers = request.app.state.previews, request.app.state.workers
+            if given["result"] is None:
+                return await self._render(request, "preview", lambda run, links, given: preview_page.NONE | FORM)
+            kept = previews.kept(run, given["result"])
+            return await self._previewed(request, FORM, given, kept)
         async with request.app.state.bodies.read(request, MOST_STANDINGS) as body:
             form = await workers.run(lambda: read_form(body))
             try:
-                found = await workers.run(lambda: changes_of_form(previews, run, form), long=True)
-                status = 200
+                result, kept = await workers.run(lambda: previews.of_form(run, form), long=True)
             except Problem as problem:
-                found, status = {"error": problem.detail}, problem.status
-            context = FORM | form | found
+                response = await self._previewed(request, FORM | form | {"error": problem.detail}, given)
+                response.status_code = problem.status
+                response.headers.update(problem.headers)
+                return response
+            again = form
+            if len(form["standings"]) + len(form["entrants"]) > MOST_REPEATED:
+                again = {"teams": form["teams"], "long": True}
+            return await self._previewed(request, FORM | again, given | {"result": result}, kept)
 
-            def html() -> Body:
-                page = self._templates.render("preview", run_page.facts(run), links, **context)
-                return Body(page.encode(), _HTML)
+    async def _previewed(
+        self, request: Request, form: Mapping[str, Any], given: Mapping[str, Any], kept: KeptPreview | None = None
+    ) -> Response:
+        """The form with a page of a preview, or with the reason why it is not there."""
+        run, links = run_of(request), links_of(request)
 
-            response = await respond(request, html, _HEADERS | NOT_KEPT)
-        response.status_code = status
+        def html() -> Body:
+            if kept is None:
+                found = {"error": form["error"] or _NO_PREVIEW}
+            else:
+                found = preview_page.changes(run, links, kept.table, **given) | {"notes": kept.notes}
+            page = self._templates.render(
+                "preview", run_page.facts(run), links, **{**preview_page.NONE, **form, **found}
+            )
+            return Body(page.encode(), _HTML)
+
+        response = await respond(request, html, _HEADERS | NOT_KEPT)
+        if kept is None:
+            response.status_code = 404
         return response
 
     def _picture(self, name: str) -> Callable[[Request], Any]:
@@ -328,7 +369,7 @@ def _one_player(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any])
 
 def _contest(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return contests_page.contest(run, links, given["contest_id"])
+        return contests_page.contest(run, links, given["contest_id"], given["page"], given["q"])
     except KeyError:
         raise no_contest(run, given["contest_id"]) from None
 

@@ -11,6 +11,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,12 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 
 from ranklake.rating_kernels.core.standings import places_from_ranks
 from ranklake.storage import Lake, LakeError
 
+from ..answers.kept import Kept
 from ..answers.run import PublishedRun
 from ..common.finite import finite_rows
 from ..common.text import quoted
@@ -40,11 +43,13 @@ MOST_CACHED = 64 << 20  # bytes of previews
 MOST_PREVIEWED = 50_000  # participants
 MOST_STANDINGS = 8 << 20  # bytes of a request
 _MOST_FIELDS = 10
+_OVERHEAD = 4096  # bytes of a kept preview beside its table
 _PARTS = re.compile(rb"(?s)(?:%[0-9A-Fa-f]{2}|.){1,65536}")  # no escape is cut
 _PLACED = re.compile(r"(?:=|[Tt]-?)?(\d{1,9})(?:[.):=]|st|nd|rd|th)?\s+(\S.*)").fullmatch
 _REMEDY = "leave such participants out, or enter their names among the entrants, who share the last place"
 _TABLE = re.compile(r"[\t,;|]")
-FORM = {"standings": "", "entrants": "", "teams": False, "rows": None, "error": "", "notes": ()}
+MOST_REPEATED = 20_000  # characters of standings that the page of their preview has again
+FORM = {"standings": "", "entrants": "", "teams": False, "rows": None, "error": "", "notes": (), "long": False}
 """The template ``preview`` without a preview."""
 _RULE = (
     "the body must be a JSON object with `standings`, a list of [handle, place] with places from 1; a team is [name, "
@@ -70,24 +75,56 @@ class _Contest(msgspec.Struct, forbid_unknown_fields=True):
     precision: float = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class KeptPreview:
+    """The preview of a form: all rows, null for what is not finite, and what to know about the contest."""
+
+    table: pa.Table
+    notes: tuple[str, ...]
+
+
 class Previews:
-    """Previews; answers of the same body are those of the cache."""
+    """Previews; those of the same body, or of the same form, are kept."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake, self._cache = lake, kept_bodies(MOST_CACHED)
+        self._forms: Kept[KeptPreview] = Kept(MOST_CACHED, lambda kept: int(kept.table.nbytes) + _OVERHEAD, 1 / 4)
         self._states: dict[str, tuple[str, RunPreview]] = {}
         self._lock = threading.Lock()
 
-    def answer(self, run: PublishedRun, data: bytes) -> Body:
-        """The changes of all participants of a contest; raises Problem if it is invalid or cannot be rated."""
+    def answer(self, run: PublishedRun, data: bytes, encoding: str = "") -> Body:
+        """The changes of all participants of a contest; raises Problem if it is invalid or cannot be rated.
+
+        ``encoding``: as of :func:`.responses.encoding_for`.
+        """
         key = ("preview", run.name, run.manifest.etag, blake2b(data, digest_size=16).digest())
-        body: Body | None = self._cache.get(key)
+        packed: Body | None = self._cache.get((*key, encoding))
+        if packed is not None:
+            return packed
+        body: Body | None = self._cache.get((*key, ""))
         if body is None:
             found = self.preview(run, lambda: _read(data))
             facts = {"notes": list(found.notes)}
             body = render(ManyRows(found.table(), facts), "json", {"run": run.name, "version": run.manifest.etag})
-            self._cache.put(key, body)
-        return body
+            self._cache.put((*key, ""), body)
+        packed = body.compressed(encoding)
+        if packed is not body:
+            self._cache.put((*key, encoding), packed)
+        return packed
+
+    def of_form(self, run: PublishedRun, form: Mapping[str, Any]) -> tuple[str, KeptPreview]:
+        """The preview of a form, and the digest under which it is :meth:`kept`; raises as :meth:`preview`."""
+        result = blake2b(msgspec.json.encode(form), digest_size=16).hexdigest()
+        kept = self.kept(run, result)
+        if kept is None:
+            found = self.preview(run, lambda: read_standings(**form))
+            kept = KeptPreview(finite_rows(found.table()), found.notes)
+            self._forms.put((run.name, run.manifest.etag, result), kept)
+        return result, kept
+
+    def kept(self, run: PublishedRun, result: str) -> KeptPreview | None:
+        """The preview of a form with a digest; None after a publish or a start, or if later ones took its memory."""
+        return self._forms.get((run.name, run.manifest.etag, result))
 
     def preview(self, run: PublishedRun, standings: Callable[[], Standings]) -> Preview:
         """The changes of all participants; raises as :meth:`answer`. ``standings`` may raise ``ValueError``."""
@@ -170,12 +207,6 @@ def read_form(body: bytes) -> dict[str, Any]:
 def _unescaped(field: bytes) -> str:
     """A name or a text of a form, in parts: the standard library takes 240 bytes for each escape at a time."""
     return b"".join(map(unquote_to_bytes, _PARTS.findall(field.replace(b"+", b" ")))).decode()
-
-
-def changes_of_form(previews: Previews, run: PublishedRun, form: Mapping[str, Any]) -> dict[str, Any]:
-    """The preview of a form: ``rows``, a list for each column, and ``notes``; raises as :meth:`Previews.preview`."""
-    found = previews.preview(run, lambda: read_standings(**form))
-    return {"rows": finite_rows(found.table()).to_pydict(), "notes": found.notes}
 
 
 def read_standings(standings: str, entrants: str, teams: bool = False) -> Standings:

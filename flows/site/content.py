@@ -137,7 +137,7 @@ class SiteContent(Content):
         last = self._digests_of_rounds[stop - 1]
         return digest(self._inputs, start, stop, last, self.checksums[:n_players], *teams)
 
-    def _marks(self, start: int, stop: int) -> list[str]:
+    def _marks(self, start: int, stop: int) -> list[Any]:
         """Further input of a digest: an earlier release has written the data of the same rounds without their teams.
 
         A steady level depends on the times of earlier contests, which the digests of rounds do not have.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ..answers.contests import Winner
 from ..common.brand import UNBRANDED, Brand
@@ -106,7 +107,8 @@ class SiteParts:
                 continue
             stem = f"{slug(content.about['contest_id'][index])}-{content.round_key(index, player)}"
             has_card = index >= self._shared.cards_from(content.n_rounds)
-            key = digest(stem, self.look, *([b"card"] if has_card else []))
+            steps = self._steps(index)
+            key = digest(stem, steps, self.look, *([b"card"] if has_card else []))
             data, page = (
                 f"data/contests/{stem}.json.gz",
                 f"contests/{slug(content.about['contest_id'][index])}-{key}.html",
@@ -124,7 +126,7 @@ class SiteParts:
                 self._files.put(data, partial(_packed, shown))
                 if has_card:
                     contest_card_of(stem, shown, self._facts(), self._files)
-                html = self._contest_page(shown, page, data, contest_card_path(stem) if has_card else "")
+                html = self._contest_page(shown, page, data, steps, contest_card_path(stem) if has_card else "")
                 self._files.put(page, html.encode)
         self.board = content.board_of(builder)
         self._past = past.data(self.board)
@@ -147,9 +149,25 @@ class SiteParts:
         """The players with a place."""
         return chosen(self.board, "hide")
 
-    def _contest_page(self, shown: dict[str, Any], page: str, data: str, card: str) -> str:
+    @cached_property
+    def _with_page(self) -> NDArray[np.int64]:
+        """The rounds whose contests have pages."""
+        rounds = np.flatnonzero(self._content.rows)
+        return rounds[rounds >= self._content.n_rounds - MAX_CONTESTS]
+
+    def _steps(self, index: int) -> contests_page.Steps:
+        """The contests with a page before and after one: the page changes with them."""
+        about, links = self._content.about, SiteLinks("", "", self._assets)
+        at, found = int(np.searchsorted(self._with_page, index)), []
+        for i in (at - 1, at + 1):
+            number = int(self._with_page[i]) if 0 <= i < len(self._with_page) else -1
+            key, name = about["contest_id"][number], about["name"][number]
+            found.append(None if number < 0 else (name or key, links.contest(key)))
+        return found[0], found[1]
+
+    def _contest_page(self, shown: dict[str, Any], page: str, data: str, steps: contests_page.Steps, card: str) -> str:
         rows = {name: values for name, values in shown.items() if isinstance(values, list)}
-        context = contests_page.standings(shown, rows, len(shown["handle"]), CONTEST_ROWS, data)
+        context = contests_page.standings(shown, rows, len(shown["handle"]), most=CONTEST_ROWS, steps=steps, data=data)
         cards = {str(shown["contest_id"]): card} if card else {}
         links = SiteLinks(page, "", self._assets, self._shared.public, cards=cards)
         return self._templates.render("contest", self._facts(), links, **context)

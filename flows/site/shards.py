@@ -85,6 +85,7 @@ def contest_rows(
             ],
         }
         | ({} if rows["rated"].all() else {"rated": rows["rated"].tolist()})
+        | ({"names": [content.names.get(content.handles[i]) for i in rows["player"].tolist()]} if content.names else {})
     )
 
 

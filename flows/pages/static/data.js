@@ -30,10 +30,8 @@ export const { player: playerAddress, contest: contestAddress } = links;
 
 /** How numbers are shown, from the titles and decimals of a run. */
 export function format({ titles, decimals }) {
-  const tier = (rating) => {
-    const step = rating === null ? -1 : titles.findLastIndex((title) => title.minimum === null || rating >= title.minimum);
-    return step < 0 ? "t" : `t t${step}`;
-  };
+  const step = (rating) => (rating === null ? -1 : titles.findLastIndex((title) => title.minimum === null || rating >= title.minimum));
+  const tier = (rating) => (step(rating) < 0 ? "t" : `t t${step(rating)}`);
   const share = (percent) => (percent === null ? "–" : `${percent.toFixed(2)} %`);
   const text = (value) => (Math.abs(value) < LARGE ? value.toFixed(decimals) : String(Number(value.toPrecision(3))));
   const number = (value) => (value === null ? "–" : text(value));
@@ -41,7 +39,7 @@ export function format({ titles, decimals }) {
   const change = (before, after) => `${difference(before, after) < 0 ? "" : "+"}${text(difference(before, after))}`;
   const direction = (before, after) => ({ 1: "up", "-1": "down" })[Math.sign(difference(before, after))] ?? "";
   const title = (rating) => titles.findLast((one) => one.minimum === null || rating >= one.minimum)?.name ?? "";
-  return { tier, number, change, direction, share, title };
+  return { step, tier, number, change, direction, share, title };
 }
 
 /** JSON of an address; the files of the site are compressed, whether or not the web server says so. */

@@ -22,6 +22,9 @@ _TITLES = {
 }
 
 
+RETRY_SECONDS = 1  # after an answer 429
+
+
 class Problem(Exception):
     """An error with its ``status``; its ``detail`` tells people what to do.
 
@@ -31,6 +34,11 @@ class Problem(Exception):
     def __init__(self, status: int, detail: str, **facts: Any) -> None:
         super().__init__(detail)
         self.status, self.detail, self.facts = status, detail, facts
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """When to ask again, if it is soon: headers of the answer."""
+        return {"retry-after": str(RETRY_SECONDS)} if self.status == 429 else {}
 
     def document(self) -> dict[str, Any]:
         """The JSON document."""

@@ -116,8 +116,8 @@ class Body:
     encoding: str = ""
 
     def compressed(self, encoding: str) -> Body:
-        """The body in a content encoding; as it is if it is small."""
-        if not encoding or len(self.data) < _SMALL:
+        """The body in a content encoding; as it is if it has one already, or is small."""
+        if not encoding or self.encoding or len(self.data) < _SMALL:
             return self
         if encoding == "zstd":
             return Body(pa.Codec("zstd", 3).compress(self.data, asbytes=True), self.media_type, encoding)

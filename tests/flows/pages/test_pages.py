@@ -25,6 +25,7 @@ from ranklake.flows.pages.histogram import histogram_graph
 from ranklake.flows.pages.links import Links, ServerLinks, SiteLinks, day, short
 from ranklake.flows.pages.pictures import badge, graph
 from ranklake.flows.pages.render import POLICY, RunFacts, Templates
+from ranklake.flows.pages.views import contests as contests_page
 from ranklake.flows.pages.views import leaderboard as leaderboard_page
 from ranklake.flows.results.rating_format import RatingFormat
 from ranklake.flows.results.titles import CODEFORCES, NONE, Title, Titles
@@ -44,11 +45,11 @@ HOSTILE = [
     "{{ 7 * 7 }}{% raw %}",
 ]
 LINKS: list[Links] = [SiteLinks("contests/1.html", "v/000001/", "static/a/"), ServerLinks("", "run")]
-SAFE_TAGS = {
+SAFE_TAGS = {"ol",
     "html", "head", "base", "meta", "title", "link", "script", "body", "a", "header", "svg", "path", "span", "nav",
     "form", "input", "ul", "li", "main", "h1", "h2", "p", "dl", "div", "dt", "dd", "abbr", "figure", "figcaption",
     "g", "rect", "text", "circle", "table", "thead", "tbody", "tr", "th", "td", "small", "footer", "noscript",
-    "label", "button", "textarea", "code", "ol", "b", "select", "option", "datalist", "sup", "section",
+    "label", "button", "textarea", "code", "b", "select", "option", "datalist", "sup", "section",
     "details", "summary", "img",
 }  # fmt: skip
 
@@ -143,8 +144,14 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "rating": [1500.0, None], "change": [100.0, None], "expected_place": [1.2, None], "next_title": [name, None],
         "next_title_place": [1, None], "next_title_chance": [0.5, None],
     }  # fmt: skip
-    teams = {"team": [name, None]}
-    form = {"standings": "a\nb", "entrants": "", "teams": True, "rows": changes, "error": name, "notes": [name]}
+    teams, beside = (
+        {"team": [name, None]},
+        {"steps": ((name, links.contest(name)), None), "address": lambda number, q="": links.contest(name)},
+    )
+    counts = dict.fromkeys(("n_pages", "n_found", "n_all", "n_rows"), 2)
+    form = {"standings": "a\nb", "entrants": "", "teams": True, "rows": changes, "error": name, "notes": [name],
+            "q": name, "page": 1, "first": 0, "result": "0", "long": True, "address": beside["address"],
+            **counts}  # fmt: skip
     server = {}
     if isinstance(links, ServerLinks):
         error = {"title": "Not found", "detail": name, "near": [(name, links.player(name))]}
@@ -166,9 +173,9 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "player": templates.render("player", run, links, **one),
         "compare": templates.render("compare", run, links, **both, skills=True, games=games),
         "contests": templates.render("contests", run, links, **contests),
-        "contest": templates.render("contest", run, links, contest=about, rows=rows, data=""),
-        "contest of teams": templates.render("contest", run, links, contest=about, rows=rows | teams,
-                                             data=links.static("rows.json")),
+        "contest": templates.render("contest", run, links, **contests_page.standings(about, rows, 2, **beside)),
+        "contest of teams": templates.render("contest", run, links, **contests_page.standings(
+            about, rows | teams, 2, q=name[:1], data=links.static("rows.json"), **beside)),
         "distribution": templates.render("distribution", run, links, **shown),
     }  # fmt: skip
 
@@ -314,7 +321,7 @@ def test_contest__links_only_to_web_addresses() -> None:
     templates, rows = Templates.shared(), {name: [] for name in ("place", "handle", "perf", "rating", "change")}
     for url, linked in (("https://a.example/1", True), ("javascript:alert(1)", False), (None, False)):
         about = {"contest_id": "1", "name": "One", "url": url, "time_seconds": 0, "n_players": 0}
-        html = templates.render("contest", facts(), LINKS[0], contest=about, rows=rows, data="")
+        html = templates.render("contest", facts(), LINKS[0], **contests_page.standings(about, rows, 0))
         assert ("contest page" in html) is linked
 
 
@@ -445,8 +452,8 @@ def test_styles__of_neighbours_with_one_colour_differ() -> None:
 def test_format__changes_are_differences_of_the_shown_ratings() -> None:
     form = RatingFormat(CODEFORCES, 0)
     rows = {"place": [1], "handle": ["ada"], "perf": [1e50], "rating": [1501.6], "change": [1.2]}
-    html = Templates.shared().render("contest", facts(), LINKS[0], rows=rows, data="", contest={
-        "contest_id": "1", "name": "One", "url": None, "time_seconds": 0, "n_players": 1})  # fmt: skip
+    about = {"contest_id": "1", "name": "One", "url": None, "time_seconds": 0}
+    html = Templates.shared().render("contest", facts(), LINKS[0], **contests_page.standings(about, rows, 1))
     assert "<td>1e+50<td>1500<td>1502<td><span class=up>+2</span>" in html
     assert (form.rating(-2.5e12), form.change(2.5e12), form.difference(1500.4, 1501.6)) == ("-2.5e+12", "+2.5e+12", 2)
 

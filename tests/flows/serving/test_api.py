@@ -193,7 +193,8 @@ def test_preview__has_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch
     assert client.post(f"{RUN}/preview", json=body).status_code == 413
     monkeypatch.setattr(previews, "MOST_PREVIEWED", 3)
     monkeypatch.setattr(client.app.state.workers, "_most", 0)  # type: ignore[attr-defined]
-    assert client.post(f"{RUN}/preview", json=body).status_code == 429
+    answer = client.post(f"{RUN}/preview", json=body)
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
 
 
 def test_preview__answers_are_kept_within_a_limit(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,10 +25,14 @@ from ranklake.flows.answers.contests import winners
 from ranklake.flows.answers.leaderboard import ORDERS
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.pages.files import package_files
-from ranklake.flows.pages.links import day, short
-from ranklake.flows.pages.render import POLICY
+from ranklake.flows.pages.links import ServerLinks, day, short
+from ranklake.flows.pages.render import POLICY, RunFacts, Templates
 from ranklake.flows.pages.views import contest_list
+from ranklake.flows.pages.views import contests as contests_page
 from ranklake.flows.pages.views import leaderboard as leaderboard_page
+from ranklake.flows.pages.views import preview as preview_page
+from ranklake.flows.results.rating_format import RatingFormat
+from ranklake.flows.results.titles import CODEFORCES
 from ranklake.flows.serving import pages as serving_pages
 from ranklake.flows.serving import previews
 from ranklake.flows.serving.app import create_app
@@ -196,6 +200,50 @@ def test_compare__names_who_is_unknown_and_compares_the_others(pages: TestClient
     assert 'class="line s' not in text
 
 
+NAMES = re.compile(r"<tr[^>]*><td>\d+<td><a [^>]*>([^<]*)</a>")
+
+
+def test_contest__has_pages_and_finds_names_on_all(pages: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = pages.get("/api/v1/runs/run/contests").json()["rows"][1:]
+    address = f"/run/c/{next(row['contest_id'] for row in rows if row['n_players'] > 6)}"
+    everybody = NAMES.findall(pages.get(address).text)
+    monkeypatch.setattr(contests_page, "PAGE_ROWS", 3)
+    first, second = (pages.get(f"{address}?page={page}&x={page}").text for page in (0, 1))
+    assert NAMES.findall(first) + NAMES.findall(second) == everybody[:6]
+    assert f'<a rel="next" href="{address}?page=1">' in first
+    assert "Largest gains" in first
+    assert "Largest gains" not in second
+    named = pages.get(f"{address}?q={quote(everybody[-1].upper())}").text
+    assert everybody[-1] in NAMES.findall(named)
+    assert f"of {len(everybody)} participants" in named
+    assert "no name has “nobody here”" in pages.get(f"{address}?q=nobody+here").text
+    assert pages.get(f"{address}?page=999").status_code == 404
+
+
+def test_contest__leads_to_those_before_and_after_it(pages: TestClient) -> None:
+    rows = pages.get("/api/v1/runs/run/contests?limit=1000").json()["rows"]
+    after, at, before = (row["contest_id"] for row in [row for row in rows if not row["skipped"]][:3])
+    text = pages.get(f"/run/c/{quote(at, '')}").text
+    steps = re.findall(r'<a rel="(?:prev|next)" href="([^"]*)"', text)
+    assert steps == [f"/run/c/{quote(key, '')}" for key in (before, after)]
+    assert 'rel="next"' not in pages.get(f"/run/c/{quote(after, '')}").text
+
+
+def test_standings__mark_new_titles_and_who_gained_and_lost_most() -> None:
+    rows = {"place": [1, 2, 3, 3], "handle": ["a", "b", "c", "d"], "perf": [None] * 4, "change": [10, -20, None, 0],
+            "rating": [1900, 1590, 1200, 1500]}  # fmt: skip
+    about = {"contest_id": "1", "name": "N" * 200, "url": None, "time_seconds": 0}
+    shown = contests_page.standings(about, rows, 4)
+    assert [[one["handle"] for one in shown[name]] for name in ("gains", "losses")] == [["a"], ["b"]]
+    assert (shown["contest"]["n_new"], shown["contest"]["n_unrated"]) == (1, 0)
+    facts = RunFacts("run", "elo", "games", 4, 1, 0, RatingFormat(CODEFORCES, 0))
+    html = Templates.shared().render("contest", facts, ServerLinks("", "run"), **shown)
+    assert "a</a> <small class=rise>candidate master</small>" in html
+    assert "b</a> <small class=fall>specialist</small>" in html
+    assert html.count("<small class=rise>") == html.count("<small class=fall>") == 1
+    assert f"<h1>{'N' * 200}</h1>" in html
+
+
 def test_contest__with_a_slash_has_standings(pages: TestClient) -> None:
     text = pages.get("/run/c/last%2F1").text
     assert "&lt;script&gt;" in text
@@ -298,6 +346,33 @@ def post(client: TestClient, **form: str) -> Any:
     return client.post("/run/preview", data=form, headers={"accept": "text/html"})
 
 
+def test_preview__names_who_may_be_meant(pages: TestClient) -> None:
+    text = post(pages, standings="playr 3\nplayer 1").text
+    (meant,) = re.findall(r"<td>playr 3 <small class=meant>did you mean (.*)\?</small>.*<td>new<td>", text)
+    assert re.findall(r">([^<]*)</a>", meant)[0] == "player 3"
+
+
+def test_preview__is_computed_once_and_has_pages(pages: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed, preview = [], previews.Previews.preview
+    monkeypatch.setattr(previews.Previews, "preview", lambda *args: (computed.append(1), preview(*args))[1])
+    monkeypatch.setattr(preview_page, "PAGE_ROWS", 2)
+    monkeypatch.setattr(serving_pages, "MOST_REPEATED", 20)
+    names = [f"player {i}" for i in range(5)]
+    first = [post(pages, standings="\n".join(names)).text for _ in range(2)][1]
+    (address,) = re.findall(r'<a rel="next" href="([^"]*)"', first)
+    second, third = (pages.get(unescape(address).replace("page=1", f"page={page}")).text for page in (1, 2))
+    assert [NAMES.findall(text) for text in (first, second, third)] == [names[:2], names[2:4], names[4:]]
+    found = pages.get(f"{unescape(address).partition('&')[0]}&q=4").text
+    assert NAMES.findall(found) == names[4:]
+    assert computed == [1]
+    assert "too long to be in the field" in first
+    assert "player 4" not in first
+    assert pages.get(unescape(address).replace("page=1", "page=3")).status_code == 404
+    lost = pages.get("/run/preview?result=0")
+    assert lost.status_code == 404
+    assert "not kept any more" in lost.text
+
+
 @pytest.mark.parametrize(
     "text",
     ["1 =1+1\n2 player 3\n2 newcomer", " 1. =1+1\r\n\r\n2) player 3\r\n2: newcomer\r\n",
@@ -310,8 +385,10 @@ def test_preview__of_pasted_standings_is_that_of_the_api(pages: TestClient, text
     answer = post(pages, standings=text, entrants="player 1\n")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert answer.headers["cache-control"] == "no-store"
-    found = re.findall(r"<tr[^>]*><td>(\d+|–)<td><a [^>]*>([^<]*)</a><td>[^<]*<td>([^<]*)<td>([^<]*)<td>", answer.text)
+    cells = r"<tr[^>]*><td>(\d+|–)<td>(?:<a [^>]*>)?([^<]*)(?:</a>)?<td>[^<]*<td>([^<]*)<td>([^<]*)<td>"
+    found = re.findall(cells, answer.text)
     assert len(found) == 4
+    assert ">newcomer</a>" not in answer.text
     for place, handle, before, rating in found:
         row = expected[unescape(handle)]
         assert place == ("–" if row["place"] is None else str(row["place"]))

@@ -123,7 +123,7 @@ def test_contest_page__has_a_row_a_team_with_its_members(client: TestClient) -> 
     ]
     assert text.count("<tbody>") == len(STRANGE) + 1
     assert "<script>" not in text
-    assert "players and teams named" in text
+    assert "Players and teams named" in text
     assert "team" not in client.get("/run/c/1").text.partition("<thead>")[2]
 
 

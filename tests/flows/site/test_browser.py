@@ -227,8 +227,11 @@ def test_contest__shows_the_other_rows_on_request(site: Site) -> None:
     page.locator("[data-more] button").click()
     page.wait_for_selector("tbody tr:nth-child(80)")
     assert page.locator("tbody tr").count() == 80
-    page.locator("[data-filter]").fill("player 7")
-    assert page.locator("tbody tr:visible").count() == 11
+    page.locator("[data-names] input").fill("LAYER 7")
+    page.wait_for_url("**?q=LAYER+7")
+    assert page.locator("tbody tr").count() == 11
+    assert page.locator("[data-standings] [role=status]").inner_text() == "11 of 80 participants"
+    assert site.errors == []
 
 
 def test_distribution__marks_a_player(site: Site) -> None:
