@@ -57,7 +57,7 @@ function fill(site, players) {
     element("td", {}, element("span", { class: "pair" }, visible(one.handle)), " and ", element("span", { class: "pair" }, visible(other.handle))),
     ...skills(site, show, one, other))));
   document.querySelector("main [data-players]").hidden = false;
-  for (const part of document.querySelectorAll("[data-pairs]")) part.hidden = pairs.length === 0;
+  for (const part of document.querySelectorAll("[data-pairs], [data-skills]")) part.hidden = pairs.length === 0;
   common(show, players);
 }
 

@@ -248,10 +248,14 @@ def test_compare__counts_common_contests(site: Site) -> None:
     page.wait_for_selector("[data-pairs] tbody tr")
     assert page.locator("svg .line").count() == 2
     assert "nobody" in page.locator("[data-notice]").inner_text()
-    difference, chance = page.locator("[data-pairs] tbody tr td").all_inner_texts()[-2:]
+    scores = page.locator("table.matrix td").all_inner_texts()
+    assert scores[0] == scores[3] == "–"
+    assert scores[1].split()[:3] == scores[2].split()[:3][::-1]
+    page.locator("details.pairs summary").click()
+    difference, chance = page.locator("table.pairs tbody td").all_inner_texts()[-2:]
     assert re.fullmatch(r"[+-]\d+ ± \d+", difference)
     assert (difference[0] == "+") == (float(chance.strip("<> %")) > 50.0)
-    assert "not the chance to win the next round" in page.locator("[data-skills]").inner_text()
+    assert "not the chance to win the next round" in page.locator("p[data-skills]").inner_text()
 
 
 def test_compare__says_who_never_met(site: Site, tmp_path: Path) -> None:
