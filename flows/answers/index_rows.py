@@ -77,6 +77,12 @@ class IndexRows:
         known = self.manifest.uncertainty
         return float(self.display.system.uncertainty) if known is None else known
 
+    @cached_property
+    def has_performance(self) -> bool:
+        """That of the system: without it no row has a performance."""
+        known = self.manifest.has_performance
+        return bool(self.display.system.has_performance) if known is None else known
+
     @property
     def has_intervals(self) -> bool:
         """Whether places have intervals: the system has an uncertainty."""

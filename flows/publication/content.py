@@ -249,6 +249,7 @@ class Content:
             "places": self.places.to_json(),
             "uncertainty": self.uncertainty,
             **({} if self.brand == UNBRANDED else {"brand": self.brand.to_json()}),
+            "has_performance": self.display.system.has_performance,
             **({} if self.learnt is None else {"chances": to_published(self.learnt)}),
         }
 

@@ -89,6 +89,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     ``places``: who has a place and how wide its interval is, as ``PlaceOptions.to_json``.
     ``uncertainty``: that of the system; None in the roots of earlier releases.
     ``brand``: how the run presents itself, as ``Brand.to_json``.
+    ``has_performance``: that of the system; None in the roots of earlier releases.
     ``previous``: names of the files of the root before that are not in this one.
     """
 
@@ -117,6 +118,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     places: dict[str, Any] = {}
     uncertainty: float | None = None
     brand: dict[str, Any] = {}
+    has_performance: bool | None = None
 
     @property
     def files(self) -> tuple[IndexFile, ...]:

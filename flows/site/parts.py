@@ -176,7 +176,13 @@ class SiteParts:
         """The run without counts and lines, for pages that do not change with new rounds."""
         content = self._content
         about = content.run, content.system, content.dataset, 0, 0, 0, content.format, self._attributes
-        return RunFacts(*about, brand=content.brand, names=content.names, countries=content.countries)
+        return RunFacts(
+            *about,
+            brand=content.brand,
+            names=content.names,
+            countries=content.countries,
+            has_performance=content.display.system.has_performance,
+        )
 
     def histories(self, n_players: list[int]) -> list[dict[str, Any]]:
         """The files of histories: a folder a level, with the number of its files."""

@@ -205,6 +205,8 @@ class System:
     performs : bool
         Whether the system has performances, all finite; otherwise every ``perf`` is NaN, or a figure beside the ratings
         that some participants have.
+    figures : bool
+        Whether it has that figure.
     history : tuple of str
         Names of the numbers that beliefs store for every round; empty if none.
     deviations : float
@@ -269,6 +271,7 @@ class System:
     logistic_rate: Callable[[Any, Conditions, Prior, Prior], Any] = lambda params, conditions, one, other: None
     sized: bool = False
     performs: bool = True
+    figures: bool = False
     history: tuple[str, ...] = ()
     deviations: float = 3.0
     offset: Callable[[Any, Floats, Ints], Floats] | None = None
@@ -288,6 +291,11 @@ class System:
     fractional: bool = False
     learning: Learning | None = None
     empty_summary: Callable[[], Summary] | None = None
+
+    @property
+    def has_performance(self) -> bool:
+        """Whether any participant has a ``perf``: a performance, or a figure beside the rating."""
+        return self.performs or self.figures
 
     def violations(self, rounds: Rounds, outcome: Outcome) -> dict[str, int]:
         """Number of violations of each invariant; empty if the system declares none."""

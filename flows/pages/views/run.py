@@ -27,4 +27,5 @@ def facts(run: PublishedRun) -> RunFacts:
         brand=run.brand,
         names=run.names,
         countries=run.countries,
+        has_performance=run.has_performance,
     )

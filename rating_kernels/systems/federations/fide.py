@@ -222,7 +222,7 @@ def _check_ratings(player: Ints, rating: Floats) -> None:
 
 
 SYSTEM = System(
-    name="fide", performs=False, params=Fide, state=state, history=(POOL,),
+    name="fide", performs=False, figures=True, params=Fide, state=state, history=(POOL,),
     prior=prior, summarise=_refuse, absorb=_refuse, rate_small=rate_small, small=2, periods=True,
     win_probability=win_probability, performance_law=performance_law,
     ignores=("weight", "perf_ceiling", "precision"),

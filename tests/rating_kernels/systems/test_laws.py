@@ -153,6 +153,7 @@ def test_engines__agree_to_the_bit_and_small_rounds_in_one_call_or_in_many(case)
         with engine:
             assert same_bits(rate_rounds(system, params, beliefs, rounds, engine), whole)
         assert same_bits(beliefs, expected)
+    assert np.isfinite(whole.perf).any() == system.has_performance
     apart = system.newcomers(params, N_PLAYERS)
     for i in range(len(rounds)):
         part = rate_rounds(system, params, apart, rounds.part(i, i + 1), Serial())
