@@ -12,14 +12,14 @@ import numpy.typing as npt
 from ..results.places import PlaceOptions
 from ..results.states import NO_END, known_ends
 
-MOST_PERIODS = 240
-_MOST_LEVELS = 1 << 20  # between the lowest and the highest, to be counted and not sorted
+SHOWN_PERIODS = 240
+_COUNTED_LEVELS = 1 << 20  # between the lowest and the highest, to be counted and not sorted
 _PERIODS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1_200, "millennium": 12_000}  # months
 
 Longs = npt.NDArray[np.int64]
 
 
-def periods(ends: Longs, most: int = MOST_PERIODS) -> tuple[str, Longs]:
+def periods(ends: Longs, most: int = SHOWN_PERIODS) -> tuple[str, Longs]:
     """The shortest period of which a history has at most ``most``, by name, and the last round of each.
 
     ``ends`` (int64[n]): the end of each round, UTC seconds; 0 if unknown. Clocks that go back stay where they were.
@@ -96,7 +96,7 @@ def snapshot(ratings: npt.NDArray[np.float64], decimals: int) -> tuple[Longs, Lo
 def _levels(values: Longs) -> tuple[Longs, Longs]:
     """The different values, ascending, and which of them each is."""
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    if high - low > _MOST_LEVELS:
+    if high - low > _COUNTED_LEVELS:
         return np.unique(values, return_inverse=True)
     levels = low + np.flatnonzero(np.bincount(values - low))
     return levels, (np.cumsum(np.bincount(values - low) > 0) - 1)[values - low]

@@ -13,7 +13,7 @@ from ..results.components import compared_in
 from ..results.rated_rounds import LeaderboardBuilder
 from .content import SiteContent
 
-MOST_PERIODS = 60  # every visitor of places over time reads all
+SHOWN_PERIODS = 60  # every visitor of places over time reads all
 
 
 class SitePast:
@@ -23,7 +23,7 @@ class SitePast:
         self._content = content
         ends = np.array([time or 0 for time in content.about["time_seconds"]], np.int64)
         read = np.flatnonzero(content.rows)
-        self.period, last = periods(ends[read] if content.display.shift is None else ends[:0], MOST_PERIODS)
+        self.period, last = periods(ends[read] if content.display.shift is None else ends[:0], SHOWN_PERIODS)
         self._rounds = dict.fromkeys(read[last].tolist())
         self._times = ends
         self._counts: list[tuple[Any, Any]] = []

@@ -14,13 +14,13 @@ Longs = npt.NDArray[np.int64]
 FAR = 255
 """The distance of words that are too different."""
 _ONE_EDIT, _TWO_EDITS = 3, 6  # least letters of a word for so many edits
-_LONGEST = 63  # letters of a word with edits: one bit each
+_WORD_BITS = 63  # letters of a word with edits: one bit each
 _END, _BLANK = ord("\n"), ord(" ")
 
 
 def edits_allowed(n_letters: int) -> int:
     """The most edits by which a word of so many letters may differ from one that is found."""
-    return (n_letters >= _ONE_EDIT) + (n_letters >= _TWO_EDITS) if n_letters <= _LONGEST else 0
+    return (n_letters >= _ONE_EDIT) + (n_letters >= _TWO_EDITS) if n_letters <= _WORD_BITS else 0
 
 
 class Words:

@@ -24,7 +24,7 @@ NAMED = re.compile(r"^(_?(?:MAX|LONGEST|MOST)_?[A-Z_]*)\b[^=\n]* = ", re.MULTILI
 NUMBER = re.compile(r"lru_cache\((?:maxsize=)?\d\d|(?:retries|timeout|maxsize|maxlen)=[1-9]|Semaphore\([1-9]")
 HARMLESS = {
     "flows.publication.states.MAX_DIGESTS",  # the size of a summary, not a limit of input
-    "flows.pages.graph._MOST_TIMES",  # labels below a graph
+    "flows.pages.axes.MOST_TIMES",  # labels below a graph
 }
 
 

@@ -352,6 +352,7 @@ def test_preview__names_who_may_be_meant(pages: TestClient) -> None:
     assert re.findall(r">([^<]*)</a>", meant)[0] == "player 3"
 
 
+@pytest.mark.bound("ranklake.flows.serving.previews.MOST_REPEATED")
 def test_preview__is_computed_once_and_has_pages(pages: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     computed, preview = [], previews.Previews.preview
     monkeypatch.setattr(previews.Previews, "preview", lambda *args: (computed.append(1), preview(*args))[1])

@@ -227,3 +227,9 @@ def test_new_names__nearly_equal_to_earlier_ones_are_one_line() -> None:
     assert alike_note(names, 0).count(" beside ") == 3
     many = [case(f"player {i}") for case in (str, str.upper) for i in range(20)]
     assert "and 17 more;" in alike_note(many, 0)
+
+
+@pytest.mark.bound("ranklake.storage.names.search._MOST_WORDS")
+def test_search__compares_the_first_words_of_a_query() -> None:
+    names = ["one two three four five six seven eight", "nine"]
+    assert Search(names).rows(f"{names[0]} nine", 10) == [0]
