@@ -1,6 +1,7 @@
 // The page of a contest: names are found as they are typed, among all rows, and pages change in their place; and the
 // way from an id to the page. The server answers with the page; a static site has all rows as data.
-import { element, fold, format, json, kind, manifest, playerAddress, readable, root, visible } from "./data.js";
+import { element, format, json, kind, manifest, playerAddress, readable, root, visible } from "./data.js";
+import { fold } from "./search.js";
 
 const PAGE_ROWS = 200; // as on the server
 const PAUSE = 200; // milliseconds without a key before a search

@@ -489,3 +489,20 @@ def test_package__has_its_templates_and_static_files() -> None:
     installed = {file for pattern in setup["package-data"]["ranklake.flows.pages"] for file in folder.glob(pattern)}
     assert installed == {file for name in ("templates", "static") for file in (folder / name).iterdir()}
     assert {"site.css", "graph.js", "base.html"} <= {file.name for file in installed}
+
+
+def test_scripts__import_what_others_export() -> None:
+    files = {name: data.decode() for name, data in package_files("static").items() if name.endswith(".js")}
+    exported = {
+        name: set(re.findall(r"^export (?:async )?(?:function\*? |const |let |class )(\w+)", text, re.M))
+        | {
+            one.rpartition(":")[2].strip()
+            for some in re.findall(r"^export (?:const )?{([^}]*)}", text, re.M)
+            for one in some.split(",")
+        }
+        for name, text in files.items()
+    }
+    for name, text in files.items():
+        for some, source in re.findall(r'^import {([^}]*)} from "\./([^"]*)";', text, re.M):
+            wanted = {one.partition(" as ")[0].strip() for one in some.split(",")}
+            assert wanted <= exported[source], f"{name} imports from {source}"
