@@ -51,12 +51,11 @@ def lake_with(path: Path, data: str, system: str) -> Lake:
     return lake
 
 
-def cells(page: str) -> list[str]:
-    """The cells of the row of the pair."""
-    row = re.search(r'<table class="pairs">.*<tbody>\s*<tr>(.*?)</tbody>', page, re.DOTALL)
-    assert row is not None
-    texts = (re.sub(r"<[^>]*>", "", cell) for cell in row[1].split("<td")[1:])
-    return [unescape(text.partition(">")[2] if ">" in text else text).strip() for text in texts]
+def cells(page: str, table: str) -> list[str]:
+    """The cells of the first row of a table, without what is small in them; none without the table."""
+    row = re.search(rf'<table class="{table}">.*?<tbody>\s*<tr>(.*?)(?:<tr>|</tbody>)', page, re.DOTALL)
+    parts = (cell.partition(">")[2].partition("<small>")[0] for cell in row[1].split("<td")[1:]) if row else ()
+    return [unescape(re.sub(r"<[^>]*>", "", part)).strip() for part in parts]
 
 
 def check_pair(lake: Lake, data: str, system: str, invoke: Command) -> dict[str, Any]:
@@ -77,7 +76,7 @@ def check_pair(lake: Lake, data: str, system: str, invoke: Command) -> dict[str,
     with client_of(lake) as client:
         served = client.get(COMPARE, params={"handles": f"{one},{other}"}).json()
         at_home = client.get(COMPARE, params={"handles": f"{one},{other}", "neutral": "false"}).json()
-        shown = cells(client.get("/run/compare", params={"h": f"{one},{other}"}).text)
+        page = client.get("/run/compare", params={"h": f"{one},{other}"}).text
         facts = client.get("/api/v1/runs/run").json()["chances"]
     assert served["pairs"] == answer["pairs"]
     assert served.get("games") == answer.get("games")
@@ -94,7 +93,8 @@ def check_pair(lake: Lake, data: str, system: str, invoke: Command) -> dict[str,
                 assert door[name] == pytest.approx(value, rel=0.0, abs=tolerance), name
     prediction = ratings.predict([one, other])
     assert noted["chance"] == first["chance"] == prediction.chance(one, other)
-    assert f"{min(max(round(pair['chance'] * 100), 1), 99)} %" in shown
+    assert f"{min(max(round(pair['chance'] * 100), 1), 99)} %" == cells(page, "matrix")[1]
+    shown = cells(page, "pairs")
     if SYSTEMS[system].uncertainty:
         assert tuple(prediction.difference(one, other)) == tuple(pair[name] for name in SKILL)
         decimals = 2 if system == "trueskill" else 0
@@ -111,7 +111,7 @@ def check_pair(lake: Lake, data: str, system: str, invoke: Command) -> dict[str,
             prediction.three_way(one, other)
         return pair
     assert tuple(noted[name] for name in GAME) == tuple(prediction.three_way(one, other, neutral=True))
-    assert shown[4:7] == [percent(pair[name]) for name in GAME[:3]]
+    assert shown[1:4] == [percent(pair[name]) for name in GAME[:3]]
     assert {name: value for name, value in served["games"].items() if name != "neutral"} == facts
     # with the advantage of the first player
     assert at_home["pairs"] == asked("compare", "--home")["pairs"]

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from ...common.text import visible
 from .options import Options, gathered
 
 _BRAND: Options = (
@@ -44,7 +45,7 @@ def _public_url(context: click.Context, parameter: click.Parameter, url: str) ->
     if not url:
         return ""
     parts = urlsplit(url)
-    plain = url.isascii() and url.isprintable() and not set(url) & set(" \"'<>\\^`{|}")
+    plain = url.isascii() and visible(url) == url and not set(url) & set(" \"'<>\\^`{|}")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or not plain:
         raise click.BadParameter(f"must be an address as https://ratings.example/path, got {url!r}")
     if parts.username is not None or parts.password is not None:

@@ -154,7 +154,7 @@ def _player_line(history: PlayerHistory, place: int | None, n_ranked: int) -> Te
     when = day(history.rows.column("time_seconds")[best].as_py())
     parts.append(f"peak {form.rating(ratings[best])}" + f" on {when}" * bool(when))
     if len(ratings) > 1:
-        parts.append(f"{form.change(ratings[-1] - ratings[-2])} in the last of {len(ratings):,} rounds")
+        parts.append(f"{form.change(ratings[-1] - ratings[-2])} in the last of {count(len(ratings), 'round')}")
     return Text(f"{cell(history.handle)}: {', '.join(parts)}")
 
 

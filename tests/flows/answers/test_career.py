@@ -14,6 +14,7 @@ from ranklake.flows.results.titles import CODEFORCES, NONE
 ROUND = st.tuples(st.booleans(), st.integers(900, 1_100), st.integers(0, 4))
 
 
+@pytest.mark.slow
 @repeatable(60)
 @given(st.lists(ROUND, min_size=1, max_size=12), st.integers(1, 5))
 def test_career__is_that_of_plain_python(rows: list[tuple[bool, int, int]], years: int) -> None:

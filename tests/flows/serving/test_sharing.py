@@ -175,6 +175,7 @@ def test_logo_and_icons__are_files_of_their_kind(client: TestClient) -> None:
         assert Image.open(BytesIO(client.get(path).content)).width == size
 
 
+@pytest.mark.slow
 def test_site__has_pages_cards_feed_and_map_for_programs(lake: Lake, tmp_path: Path) -> None:
     from ranklake.flows.site.publish import publish_site
     from ranklake.flows.site.shared import Shared

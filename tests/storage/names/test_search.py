@@ -75,6 +75,7 @@ def test_lines__about_many_names_are_few() -> None:
     assert unknown_names([7, "Ann", "x", "y", "z"], ["ann", 3]) == "7, 'Ann' (there is 'ann'), 'x' and 2 more"
 
 
+@pytest.mark.slow
 def test_search__is_that_of_plain_python() -> None:
     chance = random.Random(3)
     texts = ["".join(chance.choices("abÁß\n_ 1", k=chance.randint(0, 9))) for _ in range(300)]
