@@ -21,11 +21,16 @@ from ranklake.storage import Lake
 _DRAWN = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(document.body.scrollHeight))))"
 
 
+def chromium_program() -> str | None:
+    """The program of the system; None without one."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
 @contextmanager
 def chromium() -> Iterator[Any]:
     """A browser without a window; the test is skipped without Playwright or Chromium."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = chromium_program()
     if program is None:
         pytest.skip("no Chromium on this machine: apt-get install chromium")
     with sync_api.sync_playwright() as playwright:
