@@ -59,7 +59,7 @@ function bodies(all, rows, show) {
     const first = begins(all, i);
     if (all.team && first && made.at(-1).rows.length) made.push(element("tbody"));
     if (team !== null && first) made.at(-1).append(element("tr", { class: "team" }, element("td", {}, String(all.place[i])), element("td", { colspan: "5" }, visible(team))));
-    made.at(-1).append(element("tr", { class: `${show.tier(all.rating[i])}${team === null ? "" : " member"}` },
+    made.at(-1).append(element("tr", { class: `${show.tier(all.rating[i]).replace(/^t ?/, "")}${team === null ? "" : " member"}` },
       element("td", {}, team === null ? String(all.place[i]) : ""), ...cells(all, i, show)));
   }
   return made;

@@ -227,6 +227,7 @@ def test_contest__shows_the_other_rows_on_request(site: Site) -> None:
     page.locator("[data-more] button").click()
     page.wait_for_selector("tbody tr:nth-child(80)")
     assert page.locator("tbody tr").count() == 80
+    assert page.locator("tbody tr.t").count() == 0, "the colour of a title is for the name and the rating alone"
     page.locator("[data-names] input").fill("LAYER 7")
     page.wait_for_url("**?q=LAYER+7")
     assert page.locator("tbody tr").count() == 17, "7, 17, ... 67, and 70 to 79"
