@@ -139,12 +139,13 @@ class _Curve:
 class _Belief:
     """What a system believes of one player within a span: ``upper``, ``lower`` and ``mean`` as segments, and ``perf``.
 
-    ``mean`` is empty if mu is the rating.
+    ``mean`` is empty if mu is the rating; a system without an uncertainty has neither band nor mean.
     """
 
     def __init__(self, one: Player, form: RatingFormat, span: Span) -> None:
         columns = zip(one["times"], one["mu"], one["sigma"], one["rating"], strict=True)
-        rows = [row for row in columns if _finite(row[1]) and _finite(row[2])]
+        known = [row for row in columns if _finite(row[1]) and _finite(row[2])]
+        rows = known if any(sigma for _, _, sigma, _ in known) else []
         self.upper, self.lower = (_edge([(t, mu + k * sigma) for t, mu, sigma, _ in rows], span) for k in (2, -2))
         differs = any(form.rating(rating) != form.rating(mu) for _, mu, _, rating in rows if _finite(rating))
         self.mean = _segments([(t, mu) for t, mu, _, _ in rows], span, math.inf) if differs else []

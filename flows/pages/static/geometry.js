@@ -97,7 +97,8 @@ function curveOf(one, view, span) {
 }
 
 function beliefOf(one, show, span) {
-  const rows = one.times.map((time, i) => [time, one.mu[i], one.sigma[i], one.rating[i]]).filter(([, mu, sigma]) => finite(mu) && finite(sigma));
+  const believed = one.times.map((time, i) => [time, one.mu[i], one.sigma[i], one.rating[i]]).filter(([, mu, sigma]) => finite(mu) && finite(sigma));
+  const rows = believed.some(([, , sigma]) => sigma) ? believed : []; // not of a system without an uncertainty
   const [upper, lower] = [2, -2].map((k) => edge(rows.map(([time, mu, sigma]) => [time, mu + k * sigma]), span));
   const differs = rows.some(([, mu, , rating]) => finite(rating) && show.number(rating) !== show.number(mu));
   const mean = differs ? segments(rows.map(([time, mu]) => [time, mu]), span, Infinity) : [];

@@ -36,7 +36,7 @@ function fill(site, one) {
   rounds(show, one);
   for (const part of page.querySelectorAll("[hidden]:not(.found)")) part.hidden = false;
   page.querySelector("[data-notice]").hidden = true;
-  for (const [name, hide] of [["[data-part=next]", !field("next").textContent], ["[data-older]", one.rating.length <= ROWS]]) page.querySelector(name).hidden = hide;
+  for (const [name, hide] of [["[data-part=next]", !field("next").textContent], ["[data-part=belief]", !sigma], ["[data-older]", one.rating.length <= ROWS]]) page.querySelector(name).hidden = hide;
 }
 
 /** The changes, the highest rating with its contest, and the next title. */

@@ -367,6 +367,12 @@ def test_graph__has_bands_and_both_edges_of_the_belief() -> None:
     assert history_graph([series], RatingFormat(NONE, 0))["bands"] == []
 
 
+def test_graph__of_a_system_without_an_uncertainty_has_no_belief() -> None:
+    series = history("ada", [0, 10**7], *[[1500.0, 1700.0]] * 2, [0.0, 0.0], [None, None])
+    graph = history_graph([series], RatingFormat(NONE, 0))
+    assert (graph["belief"], [sign["class"] for sign in graph["legend"]]) == ("", ["line"])
+
+
 def test_graph__of_ratings_keeps_its_scale_beside_far_performances() -> None:
     """A member of a team of fifty can show any number: its dot is at the edge."""
     times, beliefs = [0, 10**8], ([1500.0, 1700.0], [1600.0, 1700.0], [50.0, 20.0])
