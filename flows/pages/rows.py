@@ -92,53 +92,63 @@ def _trend(ratings: Sequence[float], form: RatingFormat) -> str:
 def standing_rows(rows: Columns, form: RatingFormat, links: Links, names: Names = _NO_NAMES) -> str:
     """Rows of standings: place, player with a newly reached title, performance, rating before and after, change.
 
-    ``rows``: ``place, handle, perf, rating, change``, one list each; the change of a newcomer is None. With ``team``,
-    whose members are adjacent. With ``rated``, which is false for unrated participants.
+    ``rows``: ``place, handle, rating, change``, one list each; the change of a newcomer is None. With ``perf`` of a
+    system with performances. With ``team``, whose members are adjacent. With ``rated``, which is false for unrated
+    participants.
     """
     shown, tier, player, moved = _number(form), _tiers(form), _players(links, names), _moves(form)
-    needed = ("handle", "perf", "rating", "change")
+    needed = ("handle", "rating", "change")
     cells = (
         (
             tier(rating),
             f"<td>{player(handle) if rated or before is not None else escape(short(names.get(handle, handle)))}"
             f"{moved(before, rating) if rated else ''}"
-            f"<td>{shown(perf)}<td>{shown(before)}<td>{shown(rating)}"
+            f"{perf}<td>{shown(before)}<td>{shown(rating)}"
             f"<td>{_change(before, rating, form) if rated else 'unrated'}",
         )
-        for handle, perf, rating, before, rated in (
-            (*row[:3], None if row[3] is None else row[2] - row[3], row[4])
-            for row in zip(*(rows[name] for name in needed), rows.get("rated") or repeat(True), strict=False)
+        for (handle, rating, change), perf, rated in zip(
+            zip(*(rows[name] for name in needed), strict=True),
+            _performances(rows, shown),
+            rows.get("rated") or repeat(True),
+            strict=False,
         )
+        for before in (None if change is None else rating - change,)
     )
-    return _bodies(rows, cells, 6)
+    return _bodies(rows, cells, 6 if "perf" in rows else 5)
 
 
 def preview_rows(rows: Columns, form: RatingFormat, links: Links, names: Names = _NO_NAMES) -> str:
     """Rows of a preview: place, player, performance, rating before and after, change, expected place, next title.
 
-    ``rows``: lists of the columns of a preview, perhaps with ``team``; None for no value. Entrants without a place have
+    ``rows``: lists of the columns of a preview, without ``perf`` of a system that has no performances, perhaps with
+    ``team``; None for no value. Entrants without a place have
     no change. With ``win, draw, loss`` in a game between two. Players who are not ``known`` are no links, but those
     whom they may be are, from ``near``.
     """
     game = zip(*(rows[name] for name in ("win", "draw", "loss")), strict=True) if "win" in rows else repeat(())
     shown, tier, player = _number(form), _tiers(form), _players(links, names)
-    needed = ("handle", "perf", "rating_before", "rating", "change", "expected_place", "next_title",
+    needed = ("handle", "rating_before", "rating", "change", "expected_place", "next_title",
               "next_title_place", "next_title_chance")  # fmt: skip
-    further = (rows.get("known") or repeat(True), rows.get("near") or repeat(None))
+    further = (_performances(rows, shown), rows.get("known") or repeat(True), rows.get("near") or repeat(None))
     cells = (
         (
             tier(rating),
-            f"<td>{player(handle) if known else _unknown(handle, near, player)}<td>{shown(perf)}<td>{shown(before)}"
+            f"<td>{player(handle) if known else _unknown(handle, near, player)}{perf}<td>{shown(before)}"
             f"<td>{shown(rating)}<td>{_change_of(before, rating, change, form)}"
             f"<td>{'–' if expected is None else f'{expected:.1f}'}<td>{escape(short(title)) if title else '–'}"
             f"<td>{_or_dash(place)}<td>{'–' if likely is None else chance(likely)}"
             f"{''.join(f'<td>{escape(percent(one))}' for one in three)}",
         )
-        for (handle, perf, before, rating, change, expected, title, place, likely), three, known, near in zip(
+        for (handle, before, rating, change, expected, title, place, likely), three, perf, known, near in zip(
             zip(*(rows[name] for name in needed), strict=True), game, *further, strict=False
         )
     )
-    return _bodies(rows, cells, 13 if "win" in rows else 10)
+    return _bodies(rows, cells, 9 + ("perf" in rows) + 3 * ("win" in rows))
+
+
+def _performances(rows: Columns, shown: Any) -> Iterable[str]:
+    """The cell of each performance; nothing if the system has none."""
+    return (f"<td>{shown(perf)}" for perf in rows["perf"]) if "perf" in rows else repeat("")
 
 
 def _unknown(handle: str, near: Sequence[str] | None, player: Any) -> str:

@@ -113,6 +113,7 @@ def _write(
         "dataset": content.dataset,
         "decimals": content.format.decimals,
         "uncertainty": parts.uncertainty,
+        "has_performance": parts.facts.has_performance,
         "titles": ladder(content.format.titles),
         "players": parts.board.num_rows,
         "ranked": parts.facts.n_ranked,

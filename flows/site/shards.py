@@ -62,6 +62,7 @@ def contest_rows(
 
     A round of teams has ``team``: the name for each member, None for individuals. A round with unrated participants has
     ``rated``; they have the place among the rated ones, after those who share it, and no rating before a first round.
+    A system without performances has no ``perf``.
     """
     if not rows["rated"].all():
         order = np.argsort(2 * rows["lo"] + ~rows["rated"], kind="stable")
@@ -77,13 +78,13 @@ def contest_rows(
         | {
             "place": (rows["lo"] + 1).tolist(),
             "handle": [content.handles[player] for player in rows["player"].tolist()],
-            "perf": numbers(rows["perf"], decimals),
             "rating": rating,
             "change": [
                 None if old is None or new is None else round(new - old, decimals)
                 for old, new in zip(old, rating, strict=True)
             ],
         }
+        | ({"perf": numbers(rows["perf"], decimals)} if content.display.system.has_performance else {})
         | ({} if rows["rated"].all() else {"rated": rows["rated"].tolist()})
         | ({"names": [content.names.get(content.handles[i]) for i in rows["player"].tolist()]} if content.names else {})
     )

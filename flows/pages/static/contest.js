@@ -40,14 +40,14 @@ function pageEdges(all, rows) {
 
 /** The cells of a row after the place. */
 function cells(all, i, show) {
-  const [handle, perf, rating, change] = [all.handle[i], all.perf[i], all.rating[i], all.change[i]];
+  const [handle, rating, change] = [all.handle[i], all.rating[i], all.change[i]];
   const name = visible(all.names?.[i] ?? handle);
   const before = change === null ? null : rating - change;
   const rated = all.rated?.[i] !== false;
   const moved = before !== null && rated ? show.step(rating) - show.step(before) : 0;
   const made = element("td", {}, rating === null ? name : element("a", { href: playerAddress(handle) }, name));
   if (moved) made.append(" ", element("small", { class: moved > 0 ? "rise" : "fall" }, visible(show.title(rating)) || "no title"));
-  return [made, ...[perf, before, rating].map((value) => element("td", {}, show.number(value))),
+  return [made, ...[...(all.perf ? [all.perf[i]] : []), before, rating].map((value) => element("td", {}, show.number(value))),
     element("td", {}, rated && change !== null ? element("span", { class: show.direction(before, rating) }, show.change(before, rating)) : rated ? "new" : "unrated")];
 }
 
@@ -58,7 +58,7 @@ function bodies(all, rows, show) {
     const team = all.team?.[i] ?? null;
     const first = begins(all, i);
     if (all.team && first && made.at(-1).rows.length) made.push(element("tbody"));
-    if (team !== null && first) made.at(-1).append(element("tr", { class: "team" }, element("td", {}, String(all.place[i])), element("td", { colspan: "5" }, visible(team))));
+    if (team !== null && first) made.at(-1).append(element("tr", { class: "team" }, element("td", {}, String(all.place[i])), element("td", { colspan: all.perf ? "5" : "4" }, visible(team))));
     made.at(-1).append(element("tr", { class: `${show.tier(all.rating[i]).replace(/^t ?/, "")}${team === null ? "" : " member"}` },
       element("td", {}, team === null ? String(all.place[i]) : ""), ...cells(all, i, show)));
   }

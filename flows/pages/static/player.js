@@ -33,7 +33,7 @@ function fill(site, one) {
   if (one.country) field("member").replaceChildren(element("span", {}, `country ${visible(one.country)}`));
   set("n_rounds", one.rating.length.toLocaleString("en"));
   career(site, show, one);
-  rounds(show, one);
+  rounds(site, show, one);
   for (const part of page.querySelectorAll("[hidden]:not(.found)")) part.hidden = false;
   page.querySelector("[data-notice]").hidden = true;
   for (const [name, hide] of [["[data-part=next]", !field("next").textContent], ["[data-part=belief]", !sigma], ["[data-older]", one.rating.length <= ROWS]]) page.querySelector(name).hidden = hide;
@@ -56,12 +56,12 @@ function career(site, show, one) {
 }
 
 /** The rows of the latest rounds; a button shows older ones. */
-function rounds(show, one) {
+function rounds(site, show, one) {
   const row = (i) => element("tr", {},
     element("td", {}, day(one.times[i])),
     element("td", {}, element("a", { href: contestAddress(one.ids[i]) }, visible(one.names[i] ?? one.ids[i])), ...(one.team[i] === null ? [] : [" ", element("small", { class: "with" }, visible(one.team[i]))])),
     element("td", {}, String(one.place[i]), element("small", {}, ` / ${one.n[i]}`)),
-    element("td", { class: show.tier(one.perf[i]) }, show.number(one.perf[i])),
+    ...(site.has_performance ? [element("td", { class: show.tier(one.perf[i]) }, show.number(one.perf[i]))] : []),
     element("td", { class: show.tier(one.rating[i]) }, show.number(one.rating[i])),
     element("td", {}, i ? element("span", { class: show.direction(one.rating[i - 1], one.rating[i]) }, show.change(one.rating[i - 1], one.rating[i])) : "new"));
   const [body, older] = [page.querySelector("tbody"), page.querySelector("[data-older]")];

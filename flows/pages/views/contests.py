@@ -19,7 +19,7 @@ from ..rows import first_rows, page_edges
 PAGE_ROWS = 200  # of a page of standings
 MOVERS = 5  # of the largest gains, and of the largest losses
 
-_STANDINGS = ("place", "handle", "perf", "rating", "change")
+_STANDINGS = ("place", "handle", "rating", "change")
 
 Columns = Mapping[str, Sequence[Any]]
 Steps = tuple[tuple[str, str] | None, tuple[str, str] | None]
@@ -33,7 +33,7 @@ def contest(run: PublishedRun, links: ServerLinks, contest_id: str, page: int = 
     """
     about, found = run.contest(contest_id)
     table = found.rows
-    rows = finite_rows(table.select(_STANDINGS)).to_pydict()
+    rows = finite_rows(table.select([*_STANDINGS, *(["perf"] if run.has_performance else [])])).to_pydict()
     if not all(rated := table.column("rated").to_pylist()):
         rows["rated"] = rated
     if table.column("team").null_count < table.num_rows:

@@ -34,6 +34,8 @@ def changes(
     edges = page_edges(names.get("team", ()), table.num_rows, PAGE_ROWS)
     check_page(page, edges, PAGE_ROWS)
     shown = table.slice(edges[page], edges[page + 1] - edges[page]) if len(edges) > 1 else table
+    if not run.has_performance:
+        shown = shown.drop_columns("perf")
     return {
         "rows": shown.to_pydict(), "q": q, "page": page, "n_pages": len(edges) - 1, "n_found": _participants(names),
         "n_all": n_all, "first": edges[page], "n_rows": table.num_rows, "result": result,

@@ -25,6 +25,7 @@ from ranklake.flows.pages.histogram import histogram_graph
 from ranklake.flows.pages.links import Links, ServerLinks, SiteLinks, day, short
 from ranklake.flows.pages.pictures import badge, graph
 from ranklake.flows.pages.render import POLICY, RunFacts, Templates
+from ranklake.flows.pages.rows import standing_rows
 from ranklake.flows.pages.views import contests as contests_page
 from ranklake.flows.pages.views import leaderboard as leaderboard_page
 from ranklake.flows.results.rating_format import RatingFormat
@@ -315,6 +316,14 @@ def test_pages__are_relative_to_the_page_or_below_the_root_of_the_server() -> No
             if key in attributes
         ]
         assert all(address.startswith(("/ratings/", "#")) or address == "ada" for address in addresses)
+
+
+def test_rows__of_a_system_without_performances_have_no_column_of_them() -> None:
+    rows = {"place": [1, 2], "handle": ["ada", "bob"], "rating": [1500, 1400], "change": [None, -9], "team": ["x", "x"]}
+    form = RatingFormat(NONE, 0)
+    with_some, without = (standing_rows(one, form, LINKS[0]) for one in (rows | {"perf": [1600, 1300]}, rows))
+    assert [text.count("<td>") for text in (with_some, without)] == [13, 11]
+    assert [re.findall("colspan=(.)", text) for text in (with_some, without)] == [["5"], ["4"]]
 
 
 def test_contest__links_only_to_web_addresses() -> None:

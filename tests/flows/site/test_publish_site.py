@@ -238,6 +238,18 @@ def test_publish__refuses_the_site_of_another_run(lake: Lake, tmp_path: Path) ->
     assert manifest(tmp_path / "site")["run"] == "other"
 
 
+def test_site__of_a_system_without_performances_shows_none(lake: Lake, tmp_path: Path) -> None:
+    rate_run(lake, run="plain", system="elo")
+    publish_site(lake, "plain", str(tmp_path / "plain"))
+    about = manifest(tmp_path / "plain")
+    assert about["has_performance"] is False
+    pages = [*(tmp_path / "plain/contests").glob("*.html"), tmp_path / "plain/player.html"]
+    assert len(pages) > 10
+    assert not any("Performance" in page.read_text("utf-8") for page in pages)
+    assert not any("perf" in unpacked(tmp_path / "plain", f"data/contests/{path.name}")
+                   for path in (tmp_path / "plain/data/contests").iterdir())  # fmt: skip
+
+
 def test_publish__afresh_repairs_a_damaged_file(lake: Lake, site: Path) -> None:
     good = content(site)
     damaged = next((site / "data/histories").rglob("*.gz"))
