@@ -9,6 +9,7 @@ from ranklake.storage.names.lists import join_handles
 
 from ...answers.leaderboard import check_start
 from ...answers.players.career import YEAR
+from ...answers.players.record import DRAW, LOSS, WIN, record, result_of
 from ...answers.run import PublishedRun
 from ...common.finite import finite_json
 from ...results.rating_format import RatingFormat
@@ -20,6 +21,8 @@ from .run import facts
 
 COMMON_ROWS = 100  # of a page of common contests; compare.js has the same
 ROUND_ROWS = 200  # of a page of the table of a player; player.js has the same
+
+_SCORES = {WIN: "1-0", DRAW: "½-½", LOSS: "0-1"}  # of the player, then of the opponent
 
 
 def player(run: PublishedRun, links: ServerLinks, handle: str, page: int = 0, window: Window = ALL) -> dict[str, Any]:
@@ -33,7 +36,9 @@ def player(run: PublishedRun, links: ServerLinks, handle: str, page: int = 0, wi
     stop = len(rounds) - page * ROUND_ROWS
     pages = {"page": page, "n_pages": -(-len(rounds) // ROUND_ROWS), "pages": partial(links.player_page, one["handle"])}
     history = graph_data(run, {one["handle"]: rounds}, window)
-    return {"player": one, "rounds": rounds[max(stop - ROUND_ROWS, 0) : stop], "history": history, **pages}
+    games = record([row["result"] for row in rounds]) if "result" in rounds[0] else None
+    shown = rounds[max(stop - ROUND_ROWS, 0) : stop]
+    return {"player": one, "rounds": shown, "record": games, "history": history, **pages}
 
 
 def compare(
@@ -113,13 +118,17 @@ def picture(run: PublishedRun, handle: str, name: str, window: Window = ALL) -> 
 
 
 def _rounds(run: PublishedRun, handle: str) -> list[dict[str, Any]]:
-    """The rounds of a player, oldest first, as the template ``player`` reads them."""
+    """The rounds of a player, oldest first, as the template ``player`` reads them; or the games, with a ``score``."""
     rounds: list[dict[str, Any]] = run.history(handle).to_pylist()
     form = RatingFormat(run.titles, run.manifest.decimals)
     for row in rounds:
         rating, change, name = row["rating"], row["change"], row["name"] or row["contest_id"]
+        if "opponent" in row:
+            result = result_of(row["lo"], row["hi"])
+            row |= {"period": name, "result": result, "score": _SCORES[result]}
+            name = f"{_SCORES[result]} {run.names.get(row['opponent'], row['opponent'])}, {name}"
         row |= {
-            "name": f"{name}, {row['opponent']}" if "opponent" in row else name,
+            "name": name,
             "time_seconds": row["time_seconds"] or 0,
             "n_players": row["n_players"] or 0,
             "place": row["lo"] + 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations
@@ -138,5 +139,16 @@ def test_pages__of_a_period_and_a_player(client: Any) -> None:
     page = client.get(f"/run/c/{name}").text
     assert f"The first 10 of {total} participations, two a game." in page
     assert f'href="/api/v1/runs/run/contests/{name}"' in page
-    assert f"{name}, p" in client.get("/run/p/p1").text  # the opponent
+    games = [(game.white, game.black, game.score) for game in GAMES if "p1" in game[:2]]
+    results = [score if white == "p1" else 1 - score for white, _, score in games]
+    text = client.get("/run/p/p1").text
+    rows = re.findall(
+        r'<td><a href="/run/p/([^"]*)">.*?<small><a href="/run/c/[^"]*">.*?<td class="(.*?)">(.*?)<td', text
+    )
+    names = {1.0: ("win", "1-0"), 0.5: ("draw", "½-½"), 0.0: ("loss", "0-1")}
+    opponents = [black if white == "p1" else white for white, black, _ in games]
+    expected = [(other, *names[score]) for other, score in zip(opponents, results, strict=True)][::-1]
+    assert rows == expected[:200]
+    counts = " · ".join(f"{results.count(score)}" for score in (1.0, 0.5, 0.0))
+    assert f"<dt>Won, drawn, lost</dt><dd>{counts} <small>" in text
     assert "p1" in client.get("/run/compare", params={"h": "p1,p2"}).text

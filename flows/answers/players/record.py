@@ -1,0 +1,41 @@
+"""What the games of one player say: wins, draws and losses, the longest run of wins, and the form of late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+FORM_GAMES = 10
+"""Games that are the form of a player, the latest ones."""
+WIN, DRAW, LOSS = "win", "draw", "loss"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The results of a player's games.
+
+    ``wins``, ``draws``, ``losses``: their numbers.
+    ``streak``: the most wins in a row.
+    ``form``: the results of the last ``FORM_GAMES`` games, oldest first: ``win``, ``draw`` or ``loss``.
+    """
+
+    wins: int
+    draws: int
+    losses: int
+    streak: int
+    form: tuple[str, ...]
+
+
+def result_of(lo: int, hi: int) -> str:
+    """The result of a player of a game, from the first and the last place, from 0, that the player shares."""
+    if lo < hi:
+        return DRAW
+    return LOSS if lo else WIN
+
+
+def record(results: Sequence[str]) -> Record:
+    """The record of a player, from the result of each game, oldest first."""
+    wins, draws, losses = (results.count(one) for one in (WIN, DRAW, LOSS))
+    streak = max((len(list(games)) for one, games in groupby(results) if one == WIN), default=0)
+    return Record(wins, draws, losses, streak, tuple(results[-FORM_GAMES:]))
