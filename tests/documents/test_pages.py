@@ -282,8 +282,8 @@ def test_tutorial__ends_with_a_page(follow: Follow) -> None:
     ingested, *printed = follow("".join(blocks_of(page("tutorial"), "sh")))
     assert sorted(ingested.splitlines()) == sorted(block_of("tutorial", "text").splitlines())
     words = (
-        "rated 4 rounds with 15 participations", "5 of 5 players", "2024 autumn", "before grace", "1 contest changed",
-        "rated 4 rounds with 14 participations", "leaderboard", "distribution.svg",
+        "rated 4 rounds with 15 participations", "5 of 5 players", "2024 autumn", "chance to finish before",
+        "1 contest changed", "rated 4 rounds with 14 participations", "leaderboard", "distribution.svg",
     )  # fmt: skip
     assert all(word in one for word, one in zip(words, printed, strict=True)), printed
     subprocess.run([sys.executable, "-c", block_of("tutorial", "python")], check=True, timeout=600)
