@@ -56,7 +56,7 @@ def test_preview__shows_changes_with_and_without_scripts(address: str, browser: 
 
 def test_pictures__are_drawn_where_another_page_embeds_them(address: str, browser: Any) -> None:
     page = browser.new_context().new_page()
-    for name, size in (("graph", [960, 380]), ("badge", None)):
+    for name, size in (("graph", [960, 450]), ("badge", None)):
         page.set_content(f'<img src="{address}/run/p/Zo%C3%AB/{name}.svg">')
         page.wait_for_function("document.images[0].complete")
         found = page.evaluate("[document.images[0].naturalWidth, document.images[0].naturalHeight]")

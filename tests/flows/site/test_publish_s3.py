@@ -93,7 +93,8 @@ def test_site__in_a_store_is_that_on_a_disk_after_each_publish(
     assert written[0] == "ranklake-site.json"
     assert written[-1] == "index.html"
     assert written.count("index.html") == 1
-    assert set(written) - {"ranklake-site.json", "index.html"} == second.keys() - first.keys()
+    changed = {path for path, data in second.items() if first.get(path) != data}
+    assert set(written) - {"ranklake-site.json"} == changed - {"ranklake-site.json"}
 
 
 def test_site__files_of_a_store_have_types_and_pages_at_the_root_are_asked_for_again(lake: Lake, client: Any) -> None:
@@ -104,7 +105,7 @@ def test_site__files_of_a_store_have_types_and_pages_at_the_root_are_asked_for_a
         about = client.call_s3("head_object", Bucket="bucket", Key=f"site/{path}")
         wanted = TYPES.get(path, STATIC.get(path.rpartition("/")[2]))
         assert about["ContentType"] == (wanted or about["ContentType"]) != "binary/octet-stream", path
-        is_root = path.endswith(".html") and "/" not in path
+        is_root = ("/" not in path and path != "ranklake-site.json") or path.startswith("p/")
         assert about.get("CacheControl") == ("no-cache" if is_root else None), path
     assert paths > TYPES.keys()
 
@@ -121,6 +122,7 @@ def test_site__a_store_that_refuses_the_switch_leaves_the_version_before(
     with pytest.raises(LakeError, match=r"index\.html: cannot write: "):
         publish_site(lake, "run", SITE)
     store.fault = lambda _: ""
-    assert before.items() <= objects(client).items()
+    of_version = {path: data for path, data in before.items() if not path.startswith(("p/", "feed.atom"))}
+    assert of_version.items() <= objects(client).items()
     assert publish_site(lake, "run", SITE).version == "v/000002"
     assert b"v/000002/" in objects(client)["index.html"]
