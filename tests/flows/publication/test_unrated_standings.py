@@ -100,9 +100,7 @@ def test_site__has_the_same_standings(lake: Lake, tmp_path: Path) -> None:
     publish_site(lake, "run", str(tmp_path / "site"))
     contests = unpacked(tmp_path / "site", manifest(tmp_path / "site")["contests"])
     first, second, _ = ((tmp_path / "site" / page).read_text("utf-8") for page in contests["page"])
-    rows = re.findall(
-        r"<tr[^>]*><td>(\d)<td>(?:<a [^>]*>)?(\w+)(?:</a>)?<td>[^<]*<td>([^<]*)<td>([^<]*)<td>(\w*)", second
-    )
+    rows = re.findall(r"<tr[^>]*><td>(\d)<td>(?:<a [^>]*>)?(\w+)(?:</a>)?<td>([^<]*)<td>([^<]*)<td>(\w*)", second)
     assert rows[2] == ("1", "ada", "1516", "1516", "unrated")
     assert rows[4] == ("4", "eva", "–", "–", "unrated")
     assert [row[1] for row in rows] == ["cid", "dot", "ada", "ben", "eva"]
