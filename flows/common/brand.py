@@ -126,6 +126,14 @@ class Brand:
         chosen = {name: value for name, (value, default) in values.items() if value != default}
         return chosen | ({} if self.logo is None else {"logo": b64encode(self.logo.data).decode()})
 
+    def count_players(self, n: int) -> str:
+        """A number of players with its noun: ``1 driver``, ``2,000 drivers``."""
+        return f"{n:,} {self.player if n == 1 else self.players}"
+
+    def count_contests(self, n: int) -> str:
+        """The same of contests."""
+        return f"{n:,} {self.contest if n == 1 else self.contests}"
+
     def facts(self) -> dict[str, Any]:
         """Title, description and words for programs; of the logo its media type, or None."""
         words = {name: getattr(self, name) for name in ("title", "description", *WORDS)}

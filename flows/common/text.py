@@ -196,3 +196,8 @@ def _json_escape(c: str) -> str:
 def capital(text: str) -> str:
     """The text with a first letter in upper case; the others stay, unlike ``str.capitalize``."""
     return text[:1].upper() + text[1:]
+
+
+def with_article(noun: str) -> str:
+    """An English noun with its indefinite article, by the first letter: ``a driver``, ``an athlete``."""
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"

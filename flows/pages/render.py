@@ -15,7 +15,7 @@ from typing import Any
 
 from ..common.brand import UNBRANDED, Brand
 from ..common.extras import need
-from ..common.text import capital, percent, visible
+from ..common.text import capital, percent, visible, with_article
 from ..results.places import rounded_down
 from ..results.rating_format import RatingFormat
 from .colours import title_class
@@ -100,8 +100,8 @@ class Templates:
             loader=jinja2.FunctionLoader(_template),
         )
         self._environment.filters |= {"day": day, "count": _count, "short": short, "share": _share, "chance": chance}
-        self._environment.filters |= {"percent": percent, "capital": capital, "flag": flag}
-        self._environment.filters |= {"percentage": _percentage, "place": place_text}
+        self._environment.filters |= {"percent": percent, "capital": capital, "with_article": with_article}
+        self._environment.filters |= {"flag": flag, "percentage": _percentage, "place": place_text}
         self._environment.filters["verbatim"] = self._markup.escape
         self._environment.globals |= {"POLICY": POLICY, "ASSETS": static_digest()}
 

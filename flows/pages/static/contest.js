@@ -1,6 +1,6 @@
 // The page of a contest: names are found as they are typed, among all rows, and pages change in their place; and the
 // way from an id to the page. The server answers with the page; a static site has all rows as data.
-import { element, format, json, kind, manifest, playerAddress, readable, root, visible } from "./data.js";
+import { element, format, json, kind, manifest, nouns, playerAddress, readable, root, visible } from "./data.js";
 import { fold } from "./search.js";
 
 const PAGE_ROWS = 200; // as on the server
@@ -96,7 +96,7 @@ async function draw(page, q) {
   const participants = (chosen) => chosen.filter((i) => begins(all, i)).length;
   const everybody = participants(all.handle.map((_, i) => i));
   const said = element("p", { class: "more", role: "status" }, q
-    ? `${count(participants(rows))} of ${count(everybody)} participants${rows.length ? "" : `: no name has “${visible(q)}”`}`
+    ? `${count(participants(rows))} of ${count(everybody)} ${all.team ? "participants" : nouns.players}${rows.length ? "" : `: no name has “${visible(q)}”`}`
     : `Rows ${count(edges[number] + 1)} to ${count(edges[number + 1] ?? 0)} of ${count(rows.length)}`);
   const head = region.querySelector("thead") ?? draw.head;
   draw.head = head;
@@ -180,7 +180,7 @@ async function find(notice) {
   const contests = await json(`${root}${site.contests}`);
   const at = contests.contest_id.indexOf(id);
   if (at >= 0 && contests.page[at]) location.replace(`${root}${contests.page[at]}`);
-  else notice.textContent = `${visible(site.run)} has no rated contest ${visible(id)}.`;
+  else notice.textContent = `${visible(site.run)} has no rated ${nouns.contest} ${visible(id)}.`;
 }
 
 const notice = document.querySelector("[data-find]");

@@ -1,5 +1,6 @@
 // The data of a run: files of the static site, or the API of the server; the same answers from both.
 export const { kind, root, run, home } = document.body.dataset;
+export const nouns = document.body.dataset; // player, players, contest, contests: the words of the run
 export const DAY = 86400;
 const LARGE = 1e9; // rating points beyond every scale; three digits are shown
 
@@ -13,6 +14,9 @@ export function day(seconds) {
   const time = new Date(seconds * 1000);
   return seconds && !Number.isNaN(time.getTime()) ? time.toISOString().slice(0, 10) : "–";
 }
+
+/** A number of players with its noun. */
+export const countPlayers = (n) => `${n.toLocaleString("en")} ${n === 1 ? nouns.player : nouns.players}`;
 
 /** An element with properties, attributes (names with a dash or `class`, `role`) and children; texts are never parsed. */
 export function element(name, attributes = {}, ...children) {

@@ -1,5 +1,5 @@
 // The page of a player: the graph, and on the static site all values.
-import { contestAddress, day, element, format, json, kind, manifest, placeText, player, playerAddress, root, run, version, visible } from "./data.js";
+import { contestAddress, day, element, format, json, kind, manifest, nouns, placeText, player, playerAddress, root, run, version, visible } from "./data.js";
 import { search } from "./search.js";
 import { drawAsked, start } from "./graph.js";
 import { bestMatch, picker } from "./picker.js";
@@ -86,7 +86,7 @@ async function meet(text) {
   const mine = against.querySelector("[type=hidden]").value;
   const found = await bestMatch(text);
   if (found === null || found === mine) {
-    answer.textContent = found === mine ? "Choose another player." : `No player is called ${visible(text)}.`;
+    answer.textContent = found === mine ? `Choose another ${nouns.player}.` : `No ${nouns.player} is called ${visible(text)}.`;
     return;
   }
   other.value = found;
@@ -98,7 +98,7 @@ async function meet(text) {
   const met = pair.wins + pair.losses + pair.draws;
   const chance = `${Math.min(Math.max(Math.round(pair.chance * 100), 1), 99)} %`;
   answer.replaceChildren(element("b", {}, chance), ` to finish before ${visible(found)}`,
-    met ? `; so far ${pair.wins} : ${pair.losses}${pair.draws ? ` (${pair.draws} tied)` : ""}. ` : "; no common rounds. ",
+    met ? `; so far ${pair.wins} : ${pair.losses}${pair.draws ? ` (${pair.draws} tied)` : ""}. ` : `; no common ${nouns.contests}. `,
     ...(note ? [`${note}. `] : []), element("a", { href: compared }, "Compare"));
 }
 
@@ -117,8 +117,8 @@ against.addEventListener("submit", (event) => {
 start(figure, notice, async (handle) => {
   const [site, one] = await Promise.all([manifest(), player(handle)]);
   if (!one) {
-    field("handle").textContent = "No such player";
-    notice.textContent = `${visible(site.run)} has no rated player called ${visible(handle)}.`;
+    field("handle").textContent = `No such ${nouns.player}`;
+    notice.textContent = `${visible(site.run)} has no rated ${nouns.player} called ${visible(handle)}.`;
     const near = await search(handle, 5);
     if (near.length) notice.append(" Similar: ", ...near.flatMap(([name], i) => [i ? ", " : "", element("a", { href: playerAddress(name) }, visible(name))]));
     return;

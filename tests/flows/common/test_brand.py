@@ -22,6 +22,8 @@ def test_brand__is_stored_with_its_logo_and_read_again() -> None:
     assert brand.to_json().keys() == {"title", "player", "players", "logo"}
     assert (Brand().to_json(), Brand.from_json({})) == ({}, Brand())
     assert brand.facts()["logo"] == "image/svg+xml"
+    assert [brand.count_players(n) for n in (1, 0, 2000)] == ["1 driver", "0 drivers", "2,000 drivers"]
+    assert [brand.count_contests(n) for n in (1, 2)] == ["1 contest", "2 contests"]
 
 
 @pytest.mark.parametrize(

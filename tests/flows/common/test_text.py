@@ -29,6 +29,7 @@ from ranklake.flows.common.text import (
     slug,
     spreadsheet,
     visible,
+    with_article,
 )
 from ranklake.flows.sources.base import SourceError
 
@@ -179,3 +180,8 @@ def test_invisible_letters__are_default_ignorable_in_unicode() -> None:
 @pytest.mark.parametrize(("n", "text"), [(0, "0 rounds"), (1, "1 round"), (2000, "2,000 rounds")])
 def test_count__agrees_with_its_noun(n: int, text: str) -> None:
     assert count(n, "round") == text
+
+
+@pytest.mark.parametrize(("noun", "text"), [("driver", "a driver"), ("Athlete", "an Athlete"), ("event", "an event")])
+def test_article__follows_the_first_letter(noun: str, text: str) -> None:
+    assert with_article(noun) == text

@@ -215,7 +215,7 @@ def test_contest__has_pages_and_finds_names_on_all(pages: TestClient, monkeypatc
     assert "Largest gains" not in second
     named = pages.get(f"{address}?q={quote(everybody[-1].upper())}").text
     assert everybody[-1] in NAMES.findall(named)
-    assert f"of {len(everybody)} participants" in named
+    assert f"of {len(everybody)} players" in named
     assert "no name has “nobody here”" in pages.get(f"{address}?q=nobody+here").text
     assert pages.get(f"{address}?page=999").status_code == 404
 

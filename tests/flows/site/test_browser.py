@@ -231,7 +231,7 @@ def test_contest__shows_the_other_rows_on_request(site: Site) -> None:
     page.locator("[data-names] input").fill("LAYER 7")
     page.wait_for_url("**?q=LAYER+7")
     assert page.locator("tbody tr").count() == 17, "7, 17, ... 67, and 70 to 79"
-    assert page.locator("[data-standings] [role=status]").inner_text() == "17 of 80 participants"
+    assert page.locator("[data-standings] [role=status]").inner_text() == "17 of 80 players"
     assert site.errors == []
 
 

@@ -53,7 +53,7 @@ def test_contest__has_a_row_a_team_and_its_members(lake: Lake, tmp_path: Path) -
     places = re.findall(r"<tr[^>]*><td>(\d*)<td><a href=[^>]*>(\w)</a>", html)
     assert places == [("", "a"), ("", "b"), ("2", "c"), ("", "d"), ("", "e"), ("", "f")]
     alone = (tmp_path / "site" / contests["page"][0]).read_text("utf-8")
-    assert "6 participants · 6 for the first time<" in alone
+    assert "6 players · 6 for the first time<" in alone
     assert "team" not in alone.partition("<thead>")[2]
 
 
