@@ -11,6 +11,7 @@ import numpy as np
 
 from ..results.components import apart
 from .contests import HistoryRows, changes
+from .players.record import places_of
 
 if TYPE_CHECKING:  # imports kernels
     from ..chances.to_come import GamesToCome
@@ -87,7 +88,7 @@ def _common(
             columns = (history.column(name).to_pylist() for name in ("round_index", "lo", "hi", "opponent"))
             for index, lo, hi, other in zip(*columns, strict=True):
                 if other > player and other in handles:  # each game once
-                    games.append((index, {handle: lo + 1, handles[other]: 1 if lo < hi else 2 - lo}))
+                    games.append((index, dict(zip((handle, handles[other]), places_of(lo, hi), strict=True))))
             continue
         columns = (history.column(name).to_pylist() for name in ("round_index", "lo", "team"))
         for index, lo, team, change in zip(*columns, changes(history.column("rating")).to_pylist(), strict=True):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -20,11 +21,14 @@ from .leaderboard import Page, check_start
 if TYPE_CHECKING:  # imports kernels
     from ..results.display import Display
 
+ALL_ROWS = sys.maxsize
+"""A limit above any number of rows."""
 MOST_GAME_ROWS = 1_000  # of a page of a period of games
 N_WINNERS = 3  # of a contest that are named
 _STANDINGS = (
     "place", "handle", "perf", "rating_before", "rating", "change", "mu", "sigma", "n_before", "team", "points", "rated"
 )  # fmt: skip
+_COUNTS = ("n_players", "n_games")
 _OF_CONTEST = ("contest_id", "name", "url", "time_seconds", "n_players")
 
 
@@ -53,7 +57,9 @@ class HistoryRows(Protocol):
 def contests(
     tables: IndexRows, start: int, limit: int, q: str = "", since: int | None = None, until: int | None = None
 ) -> Page:
-    """Contests, latest first; columns as in ``PUBLISHED["contests"]``.
+    """Contests, latest first; columns as in ``PUBLISHED["contests"]``, of periods of games also ``n_games``.
+
+    The ``n_players`` of a period are those who have games in it, not the participations.
 
     ``q``: only contests with this part of the name or the id, without case and accents.
     ``since``, ``until``: only contests that ended at ``since`` or later, before ``until``; UTC seconds.
@@ -67,7 +73,19 @@ def contests(
         keep &= times < until
     if wanted := fold(q.strip()):
         keep &= np.array([wanted in text for text in tables.contest_texts], bool)
-    return Page.of(table, np.flatnonzero(keep)[::-1], start, limit)
+    page = Page.of(table, np.flatnonzero(keep)[::-1], start, limit)
+    if not tables.manifest.games:
+        return page
+    counts = [_counts(tables, index) for index in page.rows.column("round_index").to_pylist()]
+    at = page.rows.schema.get_field_index("n_players")
+    n_players, n_games = (pa.array([one[name] for one in counts], pa.int32()) for name in _COUNTS)
+    return replace(page, rows=page.rows.set_column(at, "n_players", n_players).append_column("n_games", n_games))
+
+
+def _counts(tables: IndexRows, round_index: int) -> dict[str, int]:
+    """``n_players`` and ``n_games`` of a period: players with several games are one."""
+    players = tables.players_of_round(round_index)
+    return dict(zip(_COUNTS, (len(np.unique(players)), len(players) // 2), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +119,8 @@ def winners(tables: IndexRows, rounds: Sequence[int]) -> dict[int, Winner]:
 def contest(
     tables: IndexRows, contest_id: str, start: int = 0, limit: int | None = None
 ) -> tuple[dict[str, Any], Page]:
-    """A contest and a page of its standings: ``place, handle, perf, rating_before, rating, change, mu, sigma``,
-    ``n_before``, ``team``, ``points`` and ``rated``.
+    """A contest, as :func:`contests` has it, and a page of its standings: ``place, handle, perf, rating_before``,
+    ``rating, change, mu, sigma, n_before``, ``team``, ``points`` and ``rated``.
 
     ``rating_before`` and ``change`` are null for newcomers, ``team`` is null for individuals, ``points`` are null where
     unknown. The members of a team have adjacent rows, and ``place`` counts teams. A contest that was skipped has no
@@ -118,6 +136,7 @@ def contest(
         raise KeyError(contest_id)
     index = int(matches[0])
     (facts,) = tables.contests_table.slice(index, 1).to_pylist()
+    facts |= _counts(tables, index) if tables.manifest.games else {}
     limit = MOST_GAME_ROWS if limit is None and tables.manifest.games else limit
     unrated = tables.unrated_of_round(index)
     total = tables.n_rows_of_round(index) + unrated.num_rows

@@ -244,9 +244,9 @@ class IndexRows:
         """``lo, hi, team, player`` of the first ``n`` rated rows of a round; raises as :meth:`rows_of_round`."""
         return self.parts[self._part_of(round_index)].first(round_index, n)
 
-    def n_players_of_round(self, round_index: int) -> int:
-        """Number of players of a period of games; raises as :meth:`rows_of_round`."""
-        return len(np.unique(integers(self.rows_of_round(round_index).column("player"))))
+    def players_of_round(self, round_index: int) -> npt.NDArray[np.int32]:
+        """The player of each rated row of a round, in order of standings; raises as :meth:`rows_of_round`."""
+        return self.parts[self._part_of(round_index)].players(round_index)
 
     def rows_of_round(self, round_index: int, rows: slice = slice(None)) -> pa.Table:
         """Some rated rows of a round, in the order of its standings; ``IndexError`` if there is no such round."""

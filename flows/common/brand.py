@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 from ranklake.storage import DamagedError, Run
 from ranklake.storage.lake.layout import run_file
 
-from .text import quoted, visible
+from .text import count, quoted, visible
 
 RECORDED = "brand"  # the key in ``run.json`` and in the root
 MOST_LOGO = 64 << 10  # bytes
@@ -133,6 +133,11 @@ class Brand:
     def count_contests(self, n: int) -> str:
         """The same of contests."""
         return f"{n:,} {self.contest if n == 1 else self.contests}"
+
+    def count_in_contest(self, n_players: int, n_games: int | None = None) -> str:
+        """Who took part in a contest, as ``60 players``; in a period of games, as ``83 games of 60 players``."""
+        games = "" if n_games is None else f"{count(n_games, 'game')} of "
+        return f"{games}{self.count_players(n_players)}"
 
     def facts(self) -> dict[str, Any]:
         """Title, description and words for programs; of the logo its media type, or None."""

@@ -54,12 +54,16 @@ class PlayerCard:
 
 @dataclass(frozen=True, slots=True)
 class ContestCard:
-    """A contest as a card shows it; ``first``: place, handle, rating and change (None for newcomers) of each row."""
+    """A contest as a card shows it.
+
+    ``first``: place, handle, rating and change (None for newcomers) of each row. ``n_games``: of a period of games.
+    """
 
     name: str
     time_seconds: int
     n_players: int
     first: Sequence[tuple[int | None, str, float | None, float | None]]
+    n_games: int | None = None
 
 
 def player_card(player: PlayerCard, run: RunFacts) -> bytes:
@@ -89,7 +93,8 @@ def contest_card(contest: ContestCard, run: RunFacts) -> bytes:
     card.strip(_ACCENT)
     card.name(_drawable(short(contest.name)), 148)
     date = [day(contest.time_seconds)] if contest.time_seconds else []
-    card.text((_LEFT, 206), " · ".join([*date, f"{contest.n_players:,} {run.brand.players}"]), 30, _SOFT)
+    counts = run.brand.count_in_contest(contest.n_players, contest.n_games)
+    card.text((_LEFT, 206), " · ".join([*date, counts]), 30, _SOFT)
     for row, (place, handle, rating, change) in enumerate(contest.first[:FIRST_ROWS]):
         y, colour = 300 + row * 104, _SOFT if rating is None else _colour(run, rating)
         card.rule(y - 56)

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 from xml.sax.saxutils import escape, quoteattr
 
+from ..common.brand import Brand
 from ..common.text import capital, visible
 from ..common.times import utc
 from .links import short
@@ -89,10 +90,10 @@ def manifest(name: str, description: str, start: str, icons: Sequence[tuple[str,
     return json.dumps(about, allow_nan=False).encode()
 
 
-def contest_text(n_players: int, players: str, first: Sequence[str]) -> str:
-    """The line about a contest in a feed; ``players`` is the word for them, ``first`` the names of the best."""
+def contest_text(brand: Brand, n_players: int, first: Sequence[str] = (), n_games: int | None = None) -> str:
+    """The line about a contest; ``first``: the names of the best, ``n_games``: of a period of games."""
     best = f" First: {', '.join(first)}." if first else ""
-    return f"{n_players:,} {players}.{best}"
+    return f"{brand.count_in_contest(n_players, n_games)}.{best}"
 
 
 def round_text(contest: str, place: int, rating: str, change: str) -> str:

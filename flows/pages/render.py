@@ -25,7 +25,7 @@ from .graph import history_graph
 from .histogram import histogram_graph
 from .links import Links, chance, day, short
 from .places import place_text
-from .rows import board_rows, preview_rows, standing_rows
+from .rows import board_rows, game_rows, preview_rows, standing_rows
 from .sharing import sharing
 
 POLICY = (
@@ -120,6 +120,7 @@ class Templates:
             title_of=lambda rating: names[step(rating)],
             board_rows=lambda board, player="": markup(board_rows(board, form, links, player, run.names)),
             standing_rows=lambda rows: markup(standing_rows(rows, form, links, run.names)),
+            game_rows=lambda rows: markup(game_rows(rows, form, links, run.names)),
             preview_rows=lambda rows: markup(preview_rows(rows, form, links, run.names)),
             name_of=run.name_of,
             share=sharing(template, run, links, context),

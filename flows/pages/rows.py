@@ -14,6 +14,7 @@ from html import escape
 from itertools import groupby, pairwise, repeat
 from typing import Any
 
+from ..answers.players.record import SCORES, result_of
 from ..common.text import percent
 from ..results.rating_format import RatingFormat
 from .flags import flag
@@ -115,6 +116,22 @@ def standing_rows(rows: Columns, form: RatingFormat, links: Links, names: Names 
         for before in (None if change is None else rating - change,)
     )
     return _bodies(rows, cells, 6 if "perf" in rows else 5)
+
+
+def game_rows(rows: Columns, form: RatingFormat, links: Links, names: Names = _NO_NAMES) -> str:
+    """Games, a row each: the first player with the rating before and its change, the result, and the same of the other.
+
+    ``rows``: ``place, handle, rating, change``, one list each, two rows a game; the change of a newcomer is None.
+    """
+    shown, tier, player = _number(form), _tiers(form), _players(links, names)
+
+    def side(handle: str, rating: float, change: float | None) -> str:
+        before = None if change is None else rating - change
+        return f"<td{tier(rating)}>{player(handle)}<td>{shown(before)}<td>{_change(before, rating, form)}"
+
+    place, sides = rows["place"], map(side, *(rows[name] for name in ("handle", "rating", "change")))
+    scores = (SCORES[result_of(*pair)] for pair in zip(place[::2], place[1::2], strict=True))
+    return "\n".join(f"<tr>{one}<td>{score}{other}" for score, one, other in zip(scores, sides, sides, strict=True))
 
 
 def preview_rows(rows: Columns, form: RatingFormat, links: Links, names: Names = _NO_NAMES) -> str:

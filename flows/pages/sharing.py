@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..common.text import capital
+from .feeds import contest_text
 from .links import Links, day, short
 
 LONGEST = 300  # characters of a description
@@ -43,7 +44,11 @@ def sharing(template: str, run: Any, links: Links, context: Mapping[str, Any]) -
     if template == "player" and (player := context.get("player") or context.get("about")):
         return _of_player(run, links, player)
     if template == "contest" and context.get("contest"):
-        return _of_contest(run, links, context["contest"], context.get("rows", {}))
+        return _of_contest(run, links, context["contest"], _participants(run, context))
+    if template == "period":
+        period = context["period"]
+        about = contest_text(run.brand, period["n_players"], n_games=period["n_games"])
+        return _of_contest(run, links, period, about)
     address = links.absolute(links.lasting(template)) if _is_lasting(template, context) else ""
     feed = links.feed() if template in ("leaderboard", "contests") else ""
     return Sharing(_of_run(run), address, links.picture_of_run(), feed=feed)
@@ -53,7 +58,9 @@ def _is_lasting(template: str, context: Mapping[str, Any]) -> bool:
     """Whether the page is not one of a part: a page of a list, a group, players compared."""
     chosen = any(context.get("chosen", {}).values()) or bool(context.get("heading"))
     return (
-        template not in ("error", "preview", "compare", "player", "contest") and not context.get("start") and not chosen
+        template not in ("error", "preview", "compare", "player", "contest", "period")
+        and not context.get("start")
+        and not chosen
     )
 
 
@@ -85,17 +92,21 @@ def _of_player(run: Any, links: Links, player: Mapping[str, Any]) -> Sharing:
     return Sharing(_cut(text + last), address, *shown, "profile", links.feed_of_player(handle), data)
 
 
-def _of_contest(run: Any, links: Links, contest: Mapping[str, Any], rows: Mapping[str, Any]) -> Sharing:
+def _participants(run: Any, context: Mapping[str, Any]) -> str:
+    """The number of participants of a contest, and the first ones; of teams the first ones are unknown."""
+    rows = context.get("rows", {})
+    first = [] if "team" in rows else rows.get("handle", [])[:FIRST]
+    return contest_text(run.brand, context["contest"]["n_players"], [run.name_of(handle) for handle in first])
+
+
+def _of_contest(run: Any, links: Links, contest: Mapping[str, Any], about: str) -> Sharing:
     name, seconds = short(contest["name"]), contest.get("time_seconds") or 0
     date = f", {day(seconds)}" if seconds else ""
-    text = f"{name}{date}: {contest['n_players']:,} {run.brand.players}."
-    first = [run.name_of(handle) for handle in rows.get("handle", [])[:FIRST]]
-    best = f" First: {', '.join(first)}." if first and "team" not in rows else ""
     address = links.absolute(links.lasting_contest(contest["contest_id"]))
     event = {"@context": _SCHEMA, "@type": "Event", "name": name, "description": capital(run.brand.contest)}
     event |= ({"endDate": date[2:]} if date[2:3].isdigit() else {}) | ({"url": address} if address else {})
     shown = _picture(links, links.card_of_contest(contest["contest_id"]))
-    return Sharing(_cut(text + best), address, *shown, "article", data=event)
+    return Sharing(_cut(f"{name}{date}: {about}"), address, *shown, "article", data=event)
 
 
 def _picture(links: Links, card: str) -> tuple[str, bool]:

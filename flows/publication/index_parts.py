@@ -99,6 +99,11 @@ class IndexPart:
         """Some rows of a round, in the order of its standings."""
         return self._with_optional(self._rows.take(pa.array(self._positions(round_index)[rows])))
 
+    def players(self, round_index: int) -> npt.NDArray[np.int32]:
+        """The player of each row of a round, in the order of its standings."""
+        found: npt.NDArray[np.int32] = self._player[self._positions(round_index)]
+        return found
+
     def first(self, round_index: int, n: int) -> tuple[list[int], list[int], list[str | None], list[int]]:
         """``lo, hi, team, player`` of the first ``n`` rows of a round, without the other columns."""
         at = self._positions(round_index)[:n]

@@ -26,6 +26,7 @@ from ..pages.views import contests as contests_page
 from ..pages.views import distribution as distribution_page
 from ..pages.views import groups as groups_page
 from ..pages.views import leaderboard as leaderboard_page
+from ..pages.views import periods as periods_page
 from ..pages.views import players as players_page
 from ..pages.views import preview as preview_page
 from ..pages.views import run as run_page
@@ -117,7 +118,7 @@ class ServerPages:
         return [
             Route("/", self._runs),
             Route("/static/titles/{run}.css", self._titles),
-            *SharedFiles(self._player, self._page(contest, "contest", _contest).endpoint).routes(),
+            *SharedFiles(self._player, self._contest).routes(),
             Route("/static/{name}", self._static),
             Route("/{run}", self._first),
             self._page("/{run}/contests", "contests", _contests),
@@ -127,7 +128,7 @@ class ServerPages:
             Route("/{run}/preview", self._preview, methods=["GET", "POST"]),
             Route(f"{player}/graph.svg", self._picture("graph")),
             Route(f"{player}/badge.svg", self._picture("badge")),
-            self._page(contest, "contest", _contest),
+            Route(contest, self._contest),
             Route(player, self._player),
         ]
 
@@ -158,14 +159,17 @@ class ServerPages:
 
         async def answer(request: Request) -> Response:
             given = request.query_params
-            try:
-                return await self._render(
-                    request, template, context, path.replace(f":{TEXT}", ""), any(given.get(name) for name in long)
-                )
-            except Moved as moved:
-                return RedirectResponse(links_of(request).contest(moved.name), 301, _HEADERS)
+            return await self._render(request, template, context, path, any(given.get(name) for name in long))
 
         return Route(path, answer)
+
+    async def _contest(self, request: Request) -> Response:
+        """A contest, or a period of games; one whose id differs in case alone is elsewhere."""
+        template = "period" if run_of(request).manifest.games else "contest"
+        try:
+            return await self._render(request, template, _contest, _CONTEST)
+        except Moved as moved:
+            return RedirectResponse(links_of(request).contest(moved.name), 301, _HEADERS)
 
     async def _runs(self, request: Request) -> Response:
         """All runs; the leaderboard if there is one run."""
@@ -368,8 +372,9 @@ def _one_player(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any])
 
 
 def _contest(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
+    page = periods_page.period if run.manifest.games else contests_page.contest
     try:
-        return contests_page.contest(run, links, given["contest_id"], given["page"], given["q"])
+        return page(run, links, given["contest_id"], given["page"], given["q"])
     except KeyError:
         raise no_contest(run, given["contest_id"]) from None
 

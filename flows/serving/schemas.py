@@ -69,6 +69,7 @@ _PLAYER: _Kinds = {**_RANKED, "attributes": "{string}", "first_contest": "Contes
                    "n_ranked": "integer", "change": "number?", "change_year": "number?", "peak": "Peak",
                    "next_title": "NextTitle?"}  # fmt: skip
 _CONTEST = _columns(_CONTESTS)
+_PERIOD: _Kinds = {"n_games": "integer"}
 _NAMES = ("round_index", "contest_id", "name", "time_seconds")
 _ROUND = _columns(_RATINGS, ("round_index", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before"))
 _ROUND |= _columns(_RATINGS, ("rating", "team", "points", "contest_id"))
@@ -84,10 +85,10 @@ _LEARNT: _Kinds = {
 }  # fmt: skip
 
 
-def _list(description: str, rows: str, more: _Kinds | None = None) -> dict[str, Any]:
-    """A page of a list."""
+def _list(description: str, rows: str, more: _Kinds | None = None, further: _Kinds | None = None) -> dict[str, Any]:
+    """A page of a list; ``further`` members are not in every answer."""
     numbers: _Kinds = {"total": "integer", "start": "integer", "next": "integer?", "rows": f"[{rows}]"}
-    return _object(description, {**_ABOUT, **(more or {}), **numbers})
+    return _object(description, {**_ABOUT, **(more or {}), **numbers}, further)
 
 
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -157,11 +158,11 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         **_ABOUT, "n_players": "integer", "width": "number", "bins": "[Bin]", "quantiles": "{number}",
     }, {"player": "PlayerShare"}),
     "Count": _object("A number of players.", {**_ABOUT, "min": "number?", "max": "number?", "count": "integer"}),
-    "Contest": _object("A contest.", _CONTEST),
+    "Contest": _object("A contest, or a period of games.", _CONTEST, _PERIOD),
     "Contests": _list("A page of contests.", "Contest"),
     "Standing": _object("A participant of a contest and the change of the rating.", {
         **_STANDING, "rating": "number?", "mu": "number", "sigma": "number"}),
-    "Standings": _list("A contest with its standings.", "Standing", _CONTEST),
+    "Standings": _list("A contest with its standings.", "Standing", _CONTEST, _PERIOD),
     "Match": _object("A player that a search found.",
                      {name: _BOARD[name] for name in ("place", "handle", "rating", "title")}),
     "Matches": _object("Players that a search found, best match first.",

@@ -104,7 +104,7 @@ def contest_feed(run: RunFacts, about: Columns, pages: list[str], first: Mapping
     for index in range(len(pages) - 1, -1, -1)[:MOST_ENTRIES]:
         key, name, time = (about[column][index] for column in ("contest_id", "name", "time_seconds"))
         best = [run.name_of(handle) for handle in first.get(index, [])]
-        text = contest_text(about["n_players"][index] or 0, run.brand.players, best)
+        text = contest_text(run.brand, about["n_players"][index] or 0, best)
         address = SiteLinks("", "", "").contest(key) if pages[index] else ""
         entries.append(Entry(f"{run.name}/c/{key}", short(name or key), f"{public}{address}", time or 0, text))
     subtitle = run.brand.description or f"{capital(run.brand.contests)} and what they changed"

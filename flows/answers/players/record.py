@@ -9,6 +9,10 @@ from itertools import groupby
 FORM_GAMES = 10
 """Games that are the form of a player, the latest ones."""
 WIN, DRAW, LOSS = "win", "draw", "loss"
+POINTS = {WIN: "1", DRAW: "½", LOSS: "0"}
+_REVERSED = {WIN: LOSS, DRAW: DRAW, LOSS: WIN}
+SCORES = {one: f"{POINTS[one]}–{POINTS[other]}" for one, other in _REVERSED.items()}
+"""The points of the player, then of the opponent, by the result of the player."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +31,18 @@ class Record:
     form: tuple[str, ...]
 
 
-def result_of(lo: int, hi: int) -> str:
-    """The result of a player of a game, from the first and the last place, from 0, that the player shares."""
-    if lo < hi:
+def places_of(lo: int, hi: int) -> tuple[int, int]:
+    """The places of a player of a game and of the opponent, from 1; ``lo``, ``hi``: the first and the last place, from
+    0, that the player shares.
+    """
+    return lo + 1, 1 if lo < hi else 2 - lo
+
+
+def result_of(place: int, other: int) -> str:
+    """The result of a player of a game, from the places of both players."""
+    if place == other:
         return DRAW
-    return LOSS if lo else WIN
+    return WIN if place < other else LOSS
 
 
 def record(results: Sequence[str]) -> Record:

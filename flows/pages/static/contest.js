@@ -3,17 +3,19 @@
 import { element, format, json, kind, manifest, nouns, playerAddress, readable, root, visible } from "./data.js";
 import { fold } from "./search.js";
 
-const PAGE_ROWS = 200; // as on the server
+const PAGE_ROWS = 200; // as on the server, also games, which have two rows each
 const PAUSE = 200; // milliseconds without a key before a search
 
 const form = document.querySelector("[data-names]");
 const region = document.querySelector("[data-standings]");
 const field = form?.querySelector("input");
+const ofGames = region?.dataset.games !== undefined; // a period of games
+const most = ofGames ? 2 * PAGE_ROWS : PAGE_ROWS;
 
-/** The first row of each participant: of each team, and of each individual. */
-const begins = (all, i) => !all.team || i === 0 || all.team[i] === null || all.team[i] !== all.team[i - 1];
+/** The first row of each participant: of each team, and of each individual; of a period, of each game. */
+const begins = (all, i) => ofGames ? i % 2 === 0 : !all.team || i === 0 || all.team[i] === null || all.team[i] !== all.team[i - 1];
 
-/** The rows of the participants in whose names each word is; a team is found with all its members. */
+/** The rows of the participants in whose names each word is; a team is found with all its members, and so is a game. */
 function named(all, q) {
   const words = fold(q).split(/\s+/).filter(Boolean);
   const rows = [];
@@ -31,7 +33,7 @@ function named(all, q) {
 function pageEdges(all, rows) {
   const edges = [0];
   while (edges.at(-1) < rows.length) {
-    let next = Math.min(edges.at(-1) + PAGE_ROWS, rows.length);
+    let next = Math.min(edges.at(-1) + most, rows.length);
     while (next < rows.length && !begins(all, rows[next])) next++;
     edges.push(next);
   }
@@ -49,6 +51,22 @@ function cells(all, i, show) {
   if (moved) made.append(" ", element("small", { class: moved > 0 ? "rise" : "fall" }, visible(show.title(rating)) || "no title"));
   return [made, ...[...(all.perf ? [all.perf[i]] : []), before, rating].map((value) => element("td", {}, show.number(value))),
     element("td", {}, rated && change !== null ? element("span", { class: show.direction(before, rating) }, show.change(before, rating)) : rated ? "new" : "unrated")];
+}
+
+/** The player of a row of a period, the rating before and its change. */
+function side(all, i, show) {
+  const [handle, rating, change] = [all.handle[i], all.rating[i], all.change[i]];
+  const before = change === null ? null : rating - change;
+  const by = before === null ? "new" : element("span", { class: show.direction(before, rating) }, show.change(before, rating));
+  return [element("td", { class: show.tier(rating).replace(/^t ?/, "") }, element("a", { href: playerAddress(handle) }, visible(all.names?.[i] ?? handle))),
+    element("td", {}, show.number(before)), element("td", {}, by)];
+}
+
+/** The body of a table of games, a row each, given their rows. */
+function games(all, rows, show) {
+  const score = (i) => all.place[i] === all.place[i + 1] ? "½–½" : all.place[i] < all.place[i + 1] ? "1–0" : "0–1";
+  return element("tbody", {}, ...rows.filter((i) => i % 2 === 0).map((i) =>
+    element("tr", {}, ...side(all, i, show), element("td", {}, score(i)), ...side(all, i + 1, show))));
 }
 
 /** The bodies of a table of some rows; with teams each participant has one. */
@@ -95,13 +113,15 @@ async function draw(page, q) {
   const count = (value) => value.toLocaleString("en");
   const participants = (chosen) => chosen.filter((i) => begins(all, i)).length;
   const everybody = participants(all.handle.map((_, i) => i));
+  const [each, things, heading] = ofGames ? [2, "games", "Games"] : [1, all.team ? "participants" : nouns.players, "Rows"];
   const said = element("p", { class: "more", role: "status" }, q
-    ? `${count(participants(rows))} of ${count(everybody)} ${all.team ? "participants" : nouns.players}${rows.length ? "" : `: no name has “${visible(q)}”`}`
-    : `Rows ${count(edges[number] + 1)} to ${count(edges[number + 1] ?? 0)} of ${count(rows.length)}`);
+    ? `${count(participants(rows))} of ${count(everybody)} ${things}${rows.length ? "" : `: no name has “${visible(q)}”`}`
+    : `${heading} ${count(edges[number] / each + 1)} to ${count((edges[number + 1] ?? 0) / each)} of ${count(rows.length / each)}`);
   const head = region.querySelector("thead") ?? draw.head;
   draw.head = head;
-  const table = element("table", { class: "standings" }, head, ...bodies(all, some, format(site)));
-  const made = [said, element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Standings" }, table)];
+  const show = format(site);
+  const table = element("table", { class: ofGames ? "period" : "standings" }, head, ...(ofGames ? [games(all, some, show)] : bodies(all, some, show)));
+  const made = [said, element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": ofGames ? "Games" : "Standings" }, table)];
   return edges.length > 2 ? [...made, pager(number, edges.length - 1, q)] : made;
 }
 

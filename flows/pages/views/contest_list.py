@@ -34,9 +34,6 @@ def contests(
     rounds = columns["round_index"]
     best = winners(run, rounds)
     rows = list_of_contests(columns | {"winner": [best.get(index) for index in rounds]}, addresses)
-    if run.manifest.games:
-        for row, index in zip(rows, rounds, strict=True):
-            row |= {"n_games": run.n_rows_of_round(index) // 2, "n_players": run.n_players_of_round(index)}
 
     def address(number: int, **changed: str) -> str:
         return links.contests(number, **({"year": "" if year is None else str(year), "q": q} | changed))
@@ -51,13 +48,12 @@ def contests(
 def list_of_contests(columns: Columns, addresses: Sequence[str]) -> list[dict[str, Any]]:
     """The rows of the template ``contests``; a contest without a page has no address.
 
-    ``columns``: ``contest_id, name, time_seconds, n_players, winner``.
+    ``columns``: ``contest_id, name, time_seconds, n_players, winner``, of periods of games also ``n_games``.
     """
-    names = ("contest_id", "name", "time_seconds", "n_players", "winner")
-    return [
-        {"name": name or key, "time_seconds": time, "n_players": n or 0, "winner": winner, "address": address}
-        for key, name, time, n, winner, address in zip(*(columns[name] for name in names), addresses, strict=True)
-    ]
+    names = ("time_seconds", "winner", *(["n_games"] if "n_games" in columns else []))
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*(columns[name] for name in names), strict=True)]
+    called = zip(rows, *(columns[name] for name in ("contest_id", "name", "n_players")), addresses, strict=True)
+    return [row | {"name": name or key, "n_players": n or 0, "address": to} for row, key, name, n, to in called]
 
 
 def by_year(rows: Sequence[dict[str, Any]]) -> list[tuple[int | None, list[dict[str, Any]]]]:
@@ -83,7 +79,7 @@ def site_pages(
     years = [(year, n, f"{address(first[year] // CONTEST_ROWS)}#y{year}", False) for year, n in years_of(ends)]
     return [
         {"years": years, "sections": by_year(rows[start : start + CONTEST_ROWS]), "page": page, "n_pages": len(starts),
-         "pages": address, "total": len(rows), "form": None, "games": False}
+         "pages": address, "total": len(rows), "form": None, "games": "n_games" in columns}
         for page, start in enumerate(starts)
     ]  # fmt: skip
 

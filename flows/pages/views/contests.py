@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from types import MappingProxyType
 from typing import Any
@@ -24,10 +24,11 @@ _STANDINGS = ("place", "handle", "rating", "change")
 Columns = Mapping[str, Sequence[Any]]
 Steps = tuple[tuple[str, str] | None, tuple[str, str] | None]
 """Name and address of the contest before another one, and of the one after it."""
+NO_STEPS: Steps = (None, None)
 
 
 def contest(run: PublishedRun, links: ServerLinks, contest_id: str, page: int = 0, q: str = "") -> dict[str, Any]:
-    """A page of the standings of a contest, or of the first games of a period; raises as :meth:`PublishedRun.contest`.
+    """A page of the standings of a contest, which is no period of games; raises as :meth:`PublishedRun.contest`.
 
     ``page``, ``q``: as for :func:`standings`.
     """
@@ -38,15 +39,12 @@ def contest(run: PublishedRun, links: ServerLinks, contest_id: str, page: int = 
         rows["rated"] = rated
     if table.column("team").null_count < table.num_rows:
         rows["team"] = table.column("team").to_pylist()
-    further = {} if found.next is None else {"all": links.standings(contest_id)}
-    steps = _steps(run, links, contest_id)
+    steps = steps_of(run, links, contest_id)
     address = lambda number, q=q: links.contest(contest_id, page=number, q=q)  # noqa: E731
-    return standings(
-        about | further, rows, found.total, page, q, PAGE_ROWS, names=run.names, steps=steps, address=address
-    )
+    return standings(about, rows, found.total, page, q, PAGE_ROWS, names=run.names, steps=steps, address=address)
 
 
-def _steps(run: PublishedRun, links: ServerLinks, contest_id: str) -> Steps:
+def steps_of(run: PublishedRun, links: ServerLinks, contest_id: str) -> Steps:
     """The rated contests before and after one."""
     table = run.contests_table.select(["contest_id", "name", "skipped"])
     keys, rated = table.column("contest_id").to_pylist(), [not one for one in table.column("skipped").to_pylist()]
@@ -68,7 +66,7 @@ def standings(
     q: str = "",
     most: int = PAGE_ROWS,
     names: Mapping[str, str] = MappingProxyType({}),
-    steps: Steps = (None, None),
+    steps: Steps = NO_STEPS,
     address: Callable[..., str] = lambda number, q="": "",
     data: str = "",
 ) -> dict[str, Any]:
@@ -84,19 +82,17 @@ def standings(
     ``steps``: the contests before and after.
     ``address``: of a page by its number, with the ``q``; other pages are found with another ``q``.
     ``data``: address of all rows as data.
-    Raises as :func:`check_page`.
+    Raises as :func:`shown_rows`.
     """
-    found = rows if not q else _select(rows, list(named(rows, q, names)))
+    found = rows if not q else select(rows, named(rows, q, names))
     edges = page_edges(found.get("team", ()), len(found["handle"]), most)
-    check_page(page, edges, most)
-    shown = {name: values[edges[page] : edges[page + 1]] for name, values in found.items()} if len(edges) > 1 else found
     counts = {"n_players": _count(rows, n_rows), "n_rows": n_rows, **_counts(rows)}
     known = {**about, **counts, "name": about["name"] or about["contest_id"]}
-    gains, losses = ([], []) if page or q else _movers(rows)
+    gains, losses = ([], []) if page or q else movers(rows)
     return {
-        "contest": known, "rows": shown, "q": q, "page": page, "n_pages": len(edges) - 1, "n_found": _count(found),
-        "first": edges[page], "gains": gains, "losses": losses, "previous": steps[0], "next": steps[1],
-        "address": address, "data": data,
+        "contest": known, "rows": shown_rows(found, edges, page, most), "q": q, "page": page,
+        "n_pages": len(edges) - 1, "n_found": _count(found), "first": edges[page], "gains": gains, "losses": losses,
+        "previous": steps[0], "next": steps[1], "address": address, "data": data,
     }  # fmt: skip
 
 
@@ -115,13 +111,15 @@ def _counts(rows: Columns) -> dict[str, int]:
     return {"n_new": n_new, "n_unrated": n_unrated}
 
 
-def named(rows: Columns, q: str, names: Mapping[str, str]) -> Iterator[int]:
+def named(rows: Columns, q: str, names: Mapping[str, str], starts: Sequence[int] | None = None) -> Iterator[int]:
     """The rows of the participants in whose names each word of ``q`` is; a team is found with all its members.
 
     ``rows``: with ``handle``, and in a contest of teams ``team``. ``names``: display names by handle.
+    ``starts``: the first row of each group of rows that is found as one; by default of each participant.
     """
     words, handles, team = fold(q).split(), rows["handle"], rows.get("team")
-    starts = range(len(handles)) if team is None else first_rows(team)
+    if starts is None:
+        starts = range(len(handles)) if team is None else first_rows(team)
     for start, stop in zip(starts, [*starts[1:], len(handles)], strict=True):
         some = handles[start:stop]
         own = [*some, *(names[handle] for handle in some if handle in names), (team and team[start]) or ""]
@@ -130,16 +128,24 @@ def named(rows: Columns, q: str, names: Mapping[str, str]) -> Iterator[int]:
             yield from range(start, stop)
 
 
+def shown_rows(found: Columns, edges: Sequence[int], page: int, most: int) -> Columns:
+    """The rows of a page; raises as :func:`check_page`."""
+    check_page(page, edges, most)
+    return select(found, range(*edges[page : page + 2])) if len(edges) > 1 else found
+
+
 def check_page(page: int, edges: Sequence[int], most: int) -> None:
     """Raise ``BeyondEndError`` unless there is a page, or it is the first one; ``edges`` as of :func:`page_edges`."""
     check_start(page * most, min((len(edges) - 1) * most, edges[-1]), most)
 
 
-def _select(rows: Columns, chosen: Sequence[int]) -> Columns:
-    return {name: [values[i] for i in chosen] for name, values in rows.items()}
+def select(rows: Columns, chosen: Iterable[int]) -> Columns:
+    """Some rows."""
+    some = list(chosen)
+    return {name: [values[i] for i in some] for name, values in rows.items()}
 
 
-def _movers(rows: Columns) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def movers(rows: Columns) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The rated participants with the largest gains, and with the largest losses: ``handle, before, rating``."""
     rated = rows.get("rated")
     changes = [

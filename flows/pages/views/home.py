@@ -28,7 +28,10 @@ def card(run: PublishedRun, links: ServerLinks) -> dict[str, Any]:
 
 
 def _last_contest(run: PublishedRun, links: ServerLinks) -> dict[str, Any] | None:
-    """``name, time_seconds, address`` and ``winner`` of the last contest that was rated, of the latest ones."""
+    """``name, time_seconds, address`` and ``winner`` of the last contest that was rated, of the latest ones.
+
+    A period of games has no winner, but ``n_games`` and ``n_players``.
+    """
     for contest in run.contests(0, _LATEST).rows.to_pylist():
         if not contest["skipped"]:
             key, index = contest["contest_id"], contest["round_index"]
@@ -37,5 +40,6 @@ def _last_contest(run: PublishedRun, links: ServerLinks) -> dict[str, Any] | Non
                 "time_seconds": contest["time_seconds"],
                 "address": links.contest(key),
                 "winner": winners(run, [index]).get(index),
+                **({"n_games": contest["n_games"], "n_players": contest["n_players"]} if run.manifest.games else {}),
             }
     return None

@@ -9,7 +9,7 @@ from ranklake.storage.names.lists import join_handles
 
 from ...answers.leaderboard import check_start
 from ...answers.players.career import YEAR
-from ...answers.players.record import DRAW, LOSS, WIN, record, result_of
+from ...answers.players.record import POINTS, SCORES, places_of, record, result_of
 from ...answers.run import PublishedRun
 from ...common.finite import finite_json
 from ...results.rating_format import RatingFormat
@@ -21,8 +21,6 @@ from .run import facts
 
 COMMON_ROWS = 100  # of a page of common contests; compare.js has the same
 ROUND_ROWS = 200  # of a page of the table of a player; player.js has the same
-
-_SCORES = {WIN: "1-0", DRAW: "½-½", LOSS: "0-1"}  # of the player, then of the opponent
 
 
 def player(run: PublishedRun, links: ServerLinks, handle: str, page: int = 0, window: Window = ALL) -> dict[str, Any]:
@@ -80,14 +78,13 @@ def _matrix(names: list[str], pairs: list[dict[str, Any]]) -> list[list[dict[str
 def _common(contest: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """A common contest, or game, with cells of the players: None, or ``place`` (of a game ``score``) and ``change``."""
     places = contest["places"]
-    best = min(places.values())
 
     def cell(name: str) -> dict[str, Any] | None:
         if (place := places.get(name)) is None:
             return None
         if "changes" not in contest:
-            tied = len(set(places.values())) == 1
-            return {"score": "½" if tied else "1" if place == best else "0", "change": None}
+            (other,) = (places[one] for one in places if one != name)
+            return {"score": POINTS[result_of(place, other)], "change": None}
         return {"place": place, "change": contest["changes"][name]}
 
     return contest | {"cells": [cell(name) for name in names]}
@@ -124,9 +121,9 @@ def _rounds(run: PublishedRun, handle: str) -> list[dict[str, Any]]:
     for row in rounds:
         rating, change, name = row["rating"], row["change"], row["name"] or row["contest_id"]
         if "opponent" in row:
-            result = result_of(row["lo"], row["hi"])
-            row |= {"period": name, "result": result, "score": _SCORES[result]}
-            name = f"{_SCORES[result]} {run.names.get(row['opponent'], row['opponent'])}, {name}"
+            result = result_of(*places_of(row["lo"], row["hi"]))
+            row |= {"period": name, "result": result, "score": SCORES[result]}
+            name = f"{SCORES[result]} {run.names.get(row['opponent'], row['opponent'])}, {name}"
         row |= {
             "name": name,
             "time_seconds": row["time_seconds"] or 0,

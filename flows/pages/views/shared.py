@@ -27,9 +27,10 @@ def card_of_contest(run: PublishedRun, contest_id: str) -> bytes:
     """The card of a contest; raises as :meth:`PublishedRun.contest`."""
     about, page = run.contest(contest_id, 0, FIRST_ROWS)
     columns = page.rows.select(["place", "handle", "rating", "change"]).to_pydict()
-    first = list(zip(*columns.values(), strict=True))
+    first = [] if run.manifest.games else list(zip(*columns.values(), strict=True))
     name, n_players = about["name"] or contest_id, about["n_players"] or page.total
-    return contest_card(ContestCard(name, about["time_seconds"] or 0, n_players, first), facts(run))
+    card = ContestCard(name, about["time_seconds"] or 0, n_players, first, about.get("n_games"))
+    return contest_card(card, facts(run))
 
 
 def contest_feed(run: PublishedRun, links: ServerLinks) -> str:
@@ -39,8 +40,10 @@ def contest_feed(run: PublishedRun, links: ServerLinks) -> str:
     entries = []
     for row in run.contests(0, MOST_ENTRIES).rows.to_pylist():
         key = row["contest_id"]
-        first = [] if row["skipped"] else run.contest(key, 0, FIRST_ROWS)[1].rows.column("handle").to_pylist()
-        text = contest_text(row["n_players"] or 0, brand.players, [names.name_of(handle) for handle in first])
+        unknown = row["skipped"] or run.manifest.games
+        first = [] if unknown else run.contest(key, 0, FIRST_ROWS)[1].rows.column("handle").to_pylist()
+        best = [names.name_of(handle) for handle in first]
+        text = contest_text(brand, row["n_players"] or 0, best, row.get("n_games"))
         address = links.home if row["skipped"] else links.contest(key)
         name = short(row["name"] or key)
         entries.append(Entry(f"{run.name}/c/{key}", name, _full(links, address), row["time_seconds"] or 0, text))

@@ -16,16 +16,18 @@ from helpers.lakes import often, rate_run
 
 from ranklake.flows.answers import contests
 from ranklake.flows.answers.contests import winners
+from ranklake.flows.answers.leaderboard import BeyondEndError
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import PublishedRun, open_published
 from ranklake.flows.pages.links import ServerLinks
-from ranklake.flows.pages.views import contest_list
+from ranklake.flows.pages.views import contest_list, periods
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import Lake
 from ranklake.storage.lake.limits import Limits
 
 OFTEN = often(segment_rows=60)
 
+LINKS = ServerLinks("", "run")
 GAMES = league(200, n_players=12)
 PERIODS = as_periods(GAMES)
 
@@ -86,6 +88,7 @@ def test_contest__is_a_page_of_a_period(run: PublishedRun, monkeypatch: pytest.M
     for period in PERIODS:
         facts, whole = run.contest(period.contest_id)
         assert (facts["contest_id"], whole.total, whole.next) == (period.contest_id, 2 * len(period), None)
+        assert (facts["n_games"], facts["n_players"]) == (len(period), len(period.handles))
         for row in whole.rows.to_pylist():
             assert row["rating_before"] == last.get(row["handle"])
             last[row["handle"]] = row["rating"]
@@ -95,6 +98,66 @@ def test_contest__is_a_page_of_a_period(run: PublishedRun, monkeypatch: pytest.M
         with monkeypatch.context() as patch:
             patch.setattr(contests, "MOST_GAME_ROWS", 4)
             assert run.contest(period.contest_id)[1].rows.equals(whole.rows.slice(0, 4))
+
+
+def test_period__is_a_row_a_game_with_the_changes_of_both(run: PublishedRun) -> None:
+    for period in PERIODS:
+        shown = periods.period(run, LINKS, period.contest_id)
+        rows, about = shown["rows"], shown["period"]
+        games = [game for game in GAMES if f"period-{game.time_seconds // DAY}" == period.contest_id]
+        expected = [
+            (*((game.black, game.white) if game.score == 0 else game[:2]), 1 if game.score == 0.5 else 2)
+            for game in games
+        ]
+        names, places = rows["handle"], rows["place"]
+        assert list(zip(names[::2], names[1::2], places[1::2], strict=True)) == expected
+        assert (about["n_games"], about["n_players"]) == (len(games), len(set(names)))
+        assert (shown["previous"] is None, shown["next"] is None) == (period is PERIODS[0], period is PERIODS[-1])
+
+
+def test_period__has_the_gains_of_players_over_all_games(run: PublishedRun) -> None:
+    found, last = 0, dict[str, float]()
+    for period in PERIODS:
+        shown = periods.period(run, LINKS, period.contest_id)
+        before = dict(last)
+        last |= {row["handle"]: row["rating"] for row in run.contest(period.contest_id)[1].rows.to_pylist()}
+        moved = {name: last[name] - before[name] for name in period.handles.to_pylist() if name in before}
+        ordered = sorted(moved, key=moved.__getitem__)
+        for of, players in (("gains", ordered[::-1]), ("losses", ordered)):
+            assert [one["handle"] for one in shown[of]] == players[: len(shown[of])]
+            for one in shown[of]:
+                assert (one["before"], one["rating"]) == pytest.approx((before[one["handle"]], last[one["handle"]]))
+                found += 1
+        assert shown["period"]["n_new"] == len(period.handles) - len(moved)
+    assert found > 20
+
+
+def test_period__is_searched_for_either_player(run: PublishedRun) -> None:
+    key = PERIODS[1].contest_id
+    rows = periods.period(run, LINKS, key)["rows"]["handle"]
+    pairs = list(zip(rows[::2], rows[1::2], strict=True))
+    one, other = pairs[5]
+    for q in (one.upper(), f"{other} {one}"):
+        shown = periods.period(run, LINKS, key, q=q)
+        wanted = [pair for pair in pairs if all(any(word in name for name in pair) for word in q.lower().split())]
+        assert pairs[5] in wanted
+        assert list(zip(shown["rows"]["handle"][::2], shown["rows"]["handle"][1::2], strict=True)) == wanted
+        assert (shown["n_found"], shown["gains"], shown["losses"]) == (len(wanted), [], [])
+
+
+def test_games__are_the_same_on_all_pages() -> None:
+    n = 2 * periods.PAGE_GAMES + 30
+    rows = {
+        "place": [1, 2] * n, "handle": [f"p{i % 97}" for i in range(2 * n)], "rating": [1500.0] * 2 * n,
+        "change": [1.0, -1.0] * n,
+    }  # fmt: skip
+    about = {"contest_id": "week", "name": None, "url": None, "time_seconds": None}
+    found = [periods.games(about, rows, page) for page in range(3)]
+    assert [one["first"] for one in found] == [0, 200, 400]
+    for name, values in rows.items():
+        assert [value for one in found for value in one["rows"][name]] == values
+    with pytest.raises(BeyondEndError):
+        periods.games(about, rows, 3)
 
 
 def test_compare__counts_the_games_against_each_other(run: PublishedRun) -> None:
@@ -135,17 +198,20 @@ def test_period__is_answered_in_pages(client: Any) -> None:
 
 
 def test_pages__of_a_period_and_a_player(client: Any) -> None:
-    name, total = PERIODS[0].contest_id, 2 * len(PERIODS[0])
+    name, period = PERIODS[0].contest_id, PERIODS[0]
     page = client.get(f"/run/c/{name}").text
-    assert f"The first 10 of {total} participations, two a game." in page
-    assert f'href="/api/v1/runs/run/contests/{name}"' in page
+    assert f"{len(period)} games · {len(period.handles)} players · {len(period.handles)} for the first time" in page
+    assert page.count('<a href="/run/p/') == 2 * len(period)
+    assert re.search(r"<tr><td><a href=\"/run/p/p\d+\">p\d+</a><td>–<td>new<td>(1–0|½–½)<td><a", page)
+    assert f'content="{name}, 1972-09-27: {len(period)} games of {len(period.handles)} players."' in page
+    assert client.get(f"/run/c/{name}?page=1").status_code == 404
     games = [(game.white, game.black, game.score) for game in GAMES if "p1" in game[:2]]
     results = [score if white == "p1" else 1 - score for white, _, score in games]
     text = client.get("/run/p/p1").text
     rows = re.findall(
         r'<td><a href="/run/p/([^"]*)">.*?<small><a href="/run/c/[^"]*">.*?<td class="(.*?)">(.*?)<td', text
     )
-    names = {1.0: ("win", "1-0"), 0.5: ("draw", "½-½"), 0.0: ("loss", "0-1")}
+    names = {1.0: ("win", "1–0"), 0.5: ("draw", "½–½"), 0.0: ("loss", "0–1")}
     opponents = [black if white == "p1" else white for white, black, _ in games]
     expected = [(other, *names[score]) for other, score in zip(opponents, results, strict=True)][::-1]
     assert rows == expected[:200]
