@@ -118,7 +118,9 @@ class Templates:
             change=form.change,
             tier=lambda rating: title_class(step(rating)),
             title_of=lambda rating: names[step(rating)],
-            board_rows=lambda board, player="": markup(board_rows(board, form, links, player, run.names)),
+            board_rows=lambda board, player="", titled=True, linked=True: markup(
+                board_rows(board, form, links, player, run.names, titled, linked)
+            ),
             standing_rows=lambda rows: markup(standing_rows(rows, form, links, run.names)),
             game_rows=lambda rows: markup(game_rows(rows, form, links, run.names)),
             preview_rows=lambda rows: markup(preview_rows(rows, form, links, run.names)),

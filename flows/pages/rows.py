@@ -28,33 +28,43 @@ Names = Mapping[str, str]  # display names by handle
 _NO_NAMES: Names = {}
 
 
-def board_rows(board: Columns, form: RatingFormat, links: Links, player: str = "", names: Names = _NO_NAMES) -> str:
+def board_rows(
+    board: Columns,
+    form: RatingFormat,
+    links: Links,
+    player: str = "",
+    names: Names = _NO_NAMES,
+    titled: bool = True,
+    linked: bool = True,
+) -> str:
     """The leaderboard, a body for each run of rows of one title.
 
-    The cells are the place, the player, the title in words if the run has titles, the rating, its last change and the
+    The cells are the place, the player, the title in words if ``titled``, the rating, its last change and the
     line of the last ratings if there is ``recent``, the belief if there is ``mu``, the rounds, the highest rating, the
-    last contest, and the place among all if there is ``of_all``.
+    last contest, and the place among all if there is ``of_all``. They have no classes: style sheets count them.
 
     ``board``: ``place, handle, rating, sigma, n_rounds, max_rating, last_time_seconds``, one list each, and perhaps
     ``recent``, the last ratings of each player, oldest first; ``mu``; ``of_all``; ``country``, shown beside the name;
     ``place_high, place_low``, the interval of the place among all; and ``missing``, what a provisional player lacks.
     ``player``: the handle whose row is marked.
+    ``linked``: whether every player is a link; else a script adds those of plain handles.
     """
-    tier, words, ladder = _tiers(form), _words(form), bool(form.titles.ladder)
-    cells = zip(board["rating"], board["handle"], *_board_cells(board, form, links, names), strict=False)
+    tier, words = _tiers(form), _words(form)
+    link = _players(links, names, linked)
+    cells = zip(board["rating"], board["handle"], *_board_cells(board, form, link), strict=False)
     bodies = []
     for title, group in groupby(cells, key=lambda row: tier(row[0])):
         lines = []
         for rating, handle, before, after in group:
             mark = " id=here aria-current=true" if handle == player else ""
-            lines.append(f"<tr{mark}>{before}{f'<td class=word>{words(rating)}' if ladder else ''}{after}")
+            lines.append(f"<tr{mark}>{before}{f'<td>{words(rating)}' if titled else ''}{after}")
         bodies.append(f"<tbody{title}>{''.join(lines)}")
     return "\n".join(bodies)
 
 
-def _board_cells(board: Columns, form: RatingFormat, links: Links, names: Names) -> tuple[list[str], list[str]]:
+def _board_cells(board: Columns, form: RatingFormat, link: Any) -> tuple[list[str], list[str]]:
     """The cells of each row of a leaderboard before the title, and those after it."""
-    shown, link, country = _number(form), _players(links, names), _countries()
+    shown, country = _number(form), _countries()
     high, low, where, lacks = (
         board.get(name) or repeat(None) for name in ("place_high", "place_low", "country", "missing")
     )
@@ -66,21 +76,19 @@ def _board_cells(board: Columns, form: RatingFormat, links: Links, names: Names)
         f"<td>{place}<td>{link(handle)}{country(one)}"
         for place, handle, one in zip(first, board["handle"], where, strict=False)
     ]
-    columns = [
-        [f"<td class=rate>{shown(rating)}{_mark(lack)}" for rating, lack in zip(board["rating"], lacks, strict=False)]
-    ]
+    columns = [[f"<td>{shown(rating)}{_mark(lack)}" for rating, lack in zip(board["rating"], lacks, strict=False)]]
     if "recent" in board:
         columns.append([_trend(ratings, form) for ratings in board["recent"]])
     if "mu" in board:
         pairs = zip(board["mu"], board["sigma"], strict=True)
-        columns.append([f"<td class=wide>{shown(mu)} ± {shown(sigma)}" for mu, sigma in pairs])
+        columns.append([f"<td>{shown(mu)} ± {shown(sigma)}" for mu, sigma in pairs])
     further = ("n_rounds", "max_rating", "last_time_seconds")
     columns.append([
-        f"<td class=wide>{n_rounds}<td class=wide>{shown(highest)}<td class=wide>{day(last)}"
+        f"<td>{n_rounds}<td>{shown(highest)}<td>{day(last)}"
         for n_rounds, highest, last in zip(*(board[name] for name in further), strict=True)
     ])  # fmt: skip
     if "of_all" in board:
-        columns.append([f"<td class=wide>{span}" for span in spans])
+        columns.append([f"<td>{span}" for span in spans])
     return before, ["".join(parts) for parts in zip(*columns, strict=True)]
 
 
@@ -208,7 +216,7 @@ def _member(tier: str) -> str:
 
 def _interval(place: int | None, high: int | None, low: int | None) -> str:
     """A place with its interval."""
-    return _or_dash(place) if high is None else f"{place} <small class=span>({high}-{low})</small>"
+    return _or_dash(place) if high is None else f"{place} <small>({high}-{low})</small>"
 
 
 def _mark(missing: str | None) -> str:
@@ -271,13 +279,13 @@ def flag_of(country: str) -> str:
     return f"<span aria-hidden=true>{shown}</span> " if (shown := flag(country)) else ""
 
 
-def _players(links: Links, names: Names) -> Any:
-    """The link to a player, with the display name."""
+def _players(links: Links, names: Names, linked: bool = True) -> Any:
+    """The link to a player, with the display name; unless ``linked`` without those that a script makes of a handle."""
     before, own = escape(links.player("")), links.pages
 
     def link(handle: str) -> str:
         if _PLAIN(handle) and handle not in names and handle not in own:
-            return f'<a href="{before}{handle}">{handle}</a>'
+            return f'<a href="{before}{handle}">{handle}</a>' if linked else handle
         return f'<a href="{escape(links.player(handle))}">{escape(short(names.get(handle, handle)))}</a>'
 
     return link

@@ -19,7 +19,7 @@ from .content import SiteContent
 from .recent import RecentRatings
 from .shards import PAGE_ROWS, board_pages
 
-TREND_PAGES = 10  # of all players, whose rows have the line of the last ratings
+FULL_PAGES = 10  # of all players, with all columns: that of the titles, the line of the last ratings, mu, and links
 
 Mask = npt.NDArray[np.bool_]
 Page = dict[str, list[Any]]
@@ -49,12 +49,13 @@ class SiteBoards:
         return self._data(self._board)
 
     def page(self, number: int, data: Page, links: SiteLinks) -> dict[str, Any]:
-        """A page of all players, given its data."""
-        start, n_pages = number * PAGE_ROWS, -(-self._board.num_rows // PAGE_ROWS)
-        rows = self._board.slice(start, PAGE_ROWS) if number < TREND_PAGES else None
+        """A page of all players, given its data; those after the first ones are as small as they can be read."""
+        start, n_pages, full = number * PAGE_ROWS, -(-self._board.num_rows // PAGE_ROWS), number < FULL_PAGES
+        shown = self._shown(data, self._board.slice(start, PAGE_ROWS) if full else None)
+        step = self._content.format.titles.step
         return leaderboard_page.board(
-            self._shown(data, rows), start=start, page=number, n_pages=n_pages, pages=links.leaderboard,
-            switch=self.switch(links, False),
+            shown, start=start, page=number, n_pages=n_pages, pages=links.leaderboard, linked=full,
+            titled=full or step(data["rating"][0]) != step(data["rating"][-1]), switch=self.switch(links, False),
         )  # fmt: skip
 
     def switch(self, links: SiteLinks, active: bool) -> list[tuple[str, str, bool]]:
@@ -101,8 +102,8 @@ class SiteBoards:
         return board_pages(board, self._content.format.decimals, **self._content.further(board))
 
     def _shown(self, data: Page, rows: pa.Table | None) -> Page:
-        """The columns that a page shows, with the last ratings of the players of some rows."""
-        skills = self._content.display.system.uncertainty > 0
+        """The columns that a page shows, with beliefs and the last ratings if ``rows`` are given."""
+        skills = self._content.display.system.uncertainty > 0 and rows is not None
         shown = {name: values for name, values in data.items() if skills or name != "mu"}
         recent = {} if rows is None else {"recent": self._recent.of(rows.column("player").to_numpy())}
         return shown | recent

@@ -21,7 +21,7 @@ from ..publication.content import Content
 from ..publication.states import digest_of_rows
 from ..results.attributes import COUNTRY, NAME, attribute_names, values_by_handle, values_of
 
-_MEANING = 2  # increased by a release with other data for the same rounds; all are then written again
+_MEANING = 3  # increased by a release with other data for the same rounds; all are then written again
 _DIGEST_BYTES = 10  # of a file's name
 _ABOUT = ("contest_id", "name", "url", "time_seconds", "n_players")
 

@@ -48,7 +48,7 @@ from .shared import Shared, SharedPlayers, contest_card_of, contest_card_path, c
 from .writer import SiteFiles, compress
 
 FIRST_ROWS = 100  # of the leaderboard on the first page of the site
-PACKED_PAGES = 50  # of the leaderboard that are also written compressed
+PACKED_PAGES = 20  # of the leaderboard that are also written compressed
 CONTEST_ROWS = 50  # of the standings on a contest's page; a script adds the others
 MAX_CONTESTS = 20_000  # the newest ones have pages
 
@@ -70,6 +70,7 @@ class SiteParts:
     ) -> None:
         self._shared = shared
         self._on_progress, self._done = on_progress, 0
+        self._total = 2 * int(content.rows.sum()) + 2 * len(content.handles)
         self._winners: list[Winner | None] = [None] * content.n_rounds
         self._content, self._files, self._templates = content, files, Templates.shared()
         self._attributes = grouping(attribute_names(content.attributes))
@@ -347,8 +348,7 @@ class SiteParts:
     def _advance(self, rows: int, what: str) -> None:
         """Report progress: each participation is read for contests and histories, each player for two lists."""
         self._done += rows
-        total = 2 * int(self._content.rows.sum()) + 2 * len(self._content.handles)
-        self._on_progress(self._done, max(total, self._done), what)
+        self._on_progress(self._done, max(self._total, self._done), what)
 
     def _named(self, stem: str, value: Any) -> str:
         """Write data under a name with its digest; returns the path."""

@@ -68,7 +68,7 @@ def contest_rows(
         order = np.argsort(2 * rows["lo"] + ~rows["rated"], kind="stable")
         rows, before, after = {name: column[order] for name, column in rows.items()}, before[order], after[order]
     decimals, about = content.format.decimals, content.about
-    old, rating = numbers(before, decimals), numbers(after, decimals)
+    change = np.round(np.round(after, decimals) - np.round(before, decimals), decimals)
     shown = {name: about[name][round_index] for name in ("contest_id", "name", "url", "time_seconds", "n_players")}
     of_teams = content.has_teams(round_index, round_index + 1)
     teams = {"team": content.teams(round_index, rows["player"])} if of_teams else {}
@@ -78,11 +78,8 @@ def contest_rows(
         | {
             "place": (rows["lo"] + 1).tolist(),
             "handle": [content.handles[player] for player in rows["player"].tolist()],
-            "rating": rating,
-            "change": [
-                None if old is None or new is None else round(new - old, decimals)
-                for old, new in zip(old, rating, strict=True)
-            ],
+            "rating": numbers(after, decimals),
+            "change": numbers(change, decimals),
         }
         | ({"perf": numbers(rows["perf"], decimals)} if content.display.system.has_performance else {})
         | ({} if rows["rated"].all() else {"rated": rows["rated"].tolist()})
@@ -110,10 +107,11 @@ def shard_count(n_rows: int) -> int:
 def history_shards(content: SiteContent, start: int, stop: int, shards: int) -> Iterator[tuple[int, dict[str, Any]]]:
     """Histories in the rounds from ``start`` to ``stop``: each file's number, and its players.
 
-    A player is in the file whose number is the CRC-32 of the handle, modulo the number of files. A player's value is a
-    list for each of :data:`HISTORY`, oldest round first. ``contest`` and ``change`` are the index of the round and the
-    rating in the first round, then the differences from round to round; ``margin`` is mu less the rating. If any of
-    the rounds has teams, ``team`` is the name of the player's team, None for an individual.
+    A player is in the file whose number is the CRC-32 of the handle, modulo the number of files. ``handle`` and
+    ``rows`` have the players of a file and the number of rows of each; each of :data:`HISTORY` has their rows, one
+    player after the other, oldest round first. ``contest`` and ``change`` are the index of the round and
+    the rating in the first round, then the differences from round to round; ``margin`` is mu less the rating. If any
+    of the rounds has teams, ``team`` is the name of the player's team, None for an individual.
     """
     columns = ("player", "lo", "perf", "mu", "sigma", "n_before")
     parts: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
@@ -134,27 +132,30 @@ def history_shards(content: SiteContent, start: int, stop: int, shards: int) -> 
     newly = np.diff(player, prepend=-1) != 0
     scale = 10.0**decimals
     shown = {name: np.round(values[order] * scale) for name, values in (("mu", mu), ("rating", rating))}
-    lists: list[list[Any]] = [
-        _differences(joined["contest"][order], newly).tolist(),
-        (joined["lo"][order] + 1).tolist(),
-        numbers(joined["perf"][order], decimals),
-        numbers(sigma[order], decimals),
-        numbers(_differences(shown["rating"], newly) / scale, decimals),
-        numbers((shown["mu"] - shown["rating"]) / scale, decimals),
-    ]
-    names: tuple[str, ...] = HISTORY
-    if of_teams:
-        names, lists = (*HISTORY, "team"), [*lists, joined["team"][order].tolist()]
+    columns_of: dict[str, npt.NDArray[Any]] = {
+        "contest": _differences(joined["contest"][order], newly),
+        "place": joined["lo"][order] + 1,
+        "perf": joined["perf"][order],
+        "sigma": sigma[order],
+        "change": _differences(shown["rating"], newly) / scale,
+        "margin": (shown["mu"] - shown["rating"]) / scale,
+    } | ({"team": joined["team"][order]} if of_teams else {})
     first = np.flatnonzero(newly)  # of each player
-    edges = [*first.tolist(), len(player)]
-    handles = [content.handles[index] for index in player[first].tolist()]
-    bounds = np.searchsorted(shard[first], np.arange(shards + 1)).tolist()
-    for number in range(shards):
-        players = {
-            handles[i]: [values[edges[i] : edges[i + 1]] for values in lists]
-            for i in range(bounds[number], bounds[number + 1])
-        }
-        yield number, {"columns": names, "players": players}
+    n_rows, bounds = np.diff(first, append=len(player)), np.searchsorted(shard[first], np.arange(shards + 1)).tolist()
+    edges = np.append(first, len(player))[bounds].tolist()
+    for number, (begin, end) in enumerate(pairwise(bounds)):
+        some = slice(edges[number], edges[number + 1])
+        yield (
+            number,
+            {
+                "handle": [content.handles[index] for index in player[first[begin:end]].tolist()],
+                "rows": n_rows[begin:end].tolist(),
+                **{
+                    name: numbers(values[some], decimals) if values.dtype == np.float64 else values[some].tolist()
+                    for name, values in columns_of.items()
+                },
+            },
+        )
 
 
 def _differences(values: npt.NDArray[Any], newly: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:

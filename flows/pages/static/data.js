@@ -113,8 +113,10 @@ export async function player(handle) {
   for (const { folder, shards } of site.histories) {
     const shard = String(crc32(handle) % shards).padStart(4, "0");
     const file = await once(`${root}${folder}${shard}.json.gz`);
-    if (!Object.hasOwn(file.players, handle)) continue;
-    const rows = Object.fromEntries(file.columns.map((name, i) => [name, file.players[handle][i]]));
+    const at = file.handle.indexOf(handle);
+    if (at < 0) continue;
+    const first = file.rows.slice(0, at).reduce((sum, n) => sum + n, 0);
+    const rows = Object.fromEntries(Object.entries(file).slice(2).map(([name, all]) => [name, all.slice(first, first + file.rows[at])]));
     let [round, rating] = [0, 0];
     rows.contest.forEach((step, i) => {
       round += step;

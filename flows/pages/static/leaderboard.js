@@ -1,5 +1,5 @@
 // The leaderboard: the slider of its date, short addresses of its forms, and, on the static site, the way to a row.
-import { DAY, kind, manifest, player, readable, root, version, visible } from "./data.js";
+import { DAY, element, kind, manifest, player, playerAddress, readable, root, version, visible } from "./data.js";
 import { search } from "./search.js";
 
 const choose = document.querySelector("[data-choose]");
@@ -59,6 +59,12 @@ async function find(text) {
   if (handle === undefined) return "";
   const one = exact ?? (await player(handle));
   return page(one.page, `?player=${encodeURIComponent(handle)}`);
+}
+
+/** Later pages of the static site have plain handles without links, which need scripts as the pages behind them do. */
+for (const row of document.querySelectorAll("[data-bare] tbody tr")) {
+  const text = row.cells[1].firstChild;
+  if (text.nodeType === Node.TEXT_NODE) text.replaceWith(element("a", { href: playerAddress(text.data.trim()) }, text.data.trim()), text.data.endsWith(" ") ? " " : "");
 }
 
 if (kind === "site") {

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from ranklake.storage.names.folding import fold
 
@@ -147,14 +149,20 @@ def select(rows: Columns, chosen: Iterable[int]) -> Columns:
 
 def movers(rows: Columns) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The rated participants with the largest gains, and with the largest losses: ``handle, before, rating``."""
-    rated = rows.get("rated")
-    changes = [
-        (change, i) for i, change in enumerate(rows["change"]) if change and (rated is None or rated[i])
-    ]  # newcomers have none
-    gains = heapq.nsmallest(MOVERS, (one for one in changes if one[0] > 0), key=lambda one: (-one[0], one[1]))
-    losses = heapq.nsmallest(MOVERS, (one for one in changes if one[0] < 0))
+    change = np.array(rows["change"], float)  # NaN for newcomers
+    if "rated" in rows:
+        change[~np.array(rows["rated"], bool)] = np.nan
     first, last = (
-        [{"handle": rows["handle"][i], "rating": rows["rating"][i], "before": rows["rating"][i] - by} for by, i in some]
-        for some in (gains, losses)
-    )
+        [{"handle": rows["handle"][i], "rating": rows["rating"][i], "before": rows["rating"][i] - rows["change"][i]}
+         for i in _largest(by)] for by in (change, -change)
+    )  # fmt: skip
     return first, last
+
+
+def _largest(change: npt.NDArray[np.float64]) -> list[int]:
+    """The rows of the largest positive values, the largest first."""
+    rows = np.flatnonzero(change > 0)
+    if len(rows) > MOVERS:
+        rows = rows[change[rows] >= np.partition(change[rows], -MOVERS)[-MOVERS]]
+    found: list[int] = rows[np.argsort(-change[rows], kind="stable")][:MOVERS].tolist()
+    return found

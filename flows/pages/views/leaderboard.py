@@ -32,7 +32,8 @@ COLUMNS = (
 _BOARD = ("handle", "rating", "mu", "sigma", "n_rounds", "max_rating", "last_time_seconds")
 _DAY = 86_400
 _ALL = {"start": 0, "page": -1, "n_pages": 1, "version": "", "total": 0, "heading": "", "active": "", "until": "",
-        "pages": None, "switch": [], "form": None, "player": "", "order": "rating"}  # fmt: skip
+        "pages": None, "switch": [], "form": None, "player": "", "order": "rating",
+        "titled": True, "linked": True}  # fmt: skip
 
 Columns = Mapping[str, Sequence[Any]]
 

@@ -494,7 +494,7 @@ def test_histogram__has_a_bar_for_every_bin() -> None:
 def test_titles__of_a_file_colour_the_pages() -> None:
     titles = Titles("mine", (Title("low", -math.inf, "#123456"), Title("high", 1450.0, "#fedcba")))
     html = pages("ada", LINKS[0], facts(titles=titles))["leaderboard"]
-    assert "<tbody class=t1><tr><td>1 <small class=span>(1-2)</small><td>" in html
+    assert "<tbody class=t1><tr><td>1 <small>(1-2)</small><td>" in html
 
 
 def test_package__has_its_templates_and_static_files() -> None:

@@ -19,6 +19,7 @@ from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.publication.content import Content
 from ranklake.flows.results.titles import CODEFORCES
 from ranklake.flows.site.publish import publish_site
+from ranklake.flows.site.shared import Shared
 from ranklake.storage import Lake
 
 pytestmark = pytest.mark.slow
@@ -86,6 +87,28 @@ def test_pages__fit_the_window_without_an_error(site: Site, scheme: Any, width: 
         assert opened.locator("h1").inner_text() not in ("", "Player", "Contest"), page
         opened.context.close()
     assert site.errors == []
+
+
+def test_leaderboard__later_pages_get_their_links_from_a_script(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ranklake.flows.site.boards.FULL_PAGES", 0)
+    lake = lake_of(tmp_path / "lake", [contest(key, "ada", "bob", HOSTILE, "cid") for key in "12"])
+    rate_run(lake)
+    people = "\n".join(["handle,country", "bob,PL", f"{QUOTED},PL"])
+    (tmp_path / "people.csv").write_text(people, "utf-8")
+    record_attributes(lake, "games", str(tmp_path / "people.csv"))
+    publish_site(lake, "run", str(tmp_path / "site"), shared=Shared(most=0))
+    with served_files(tmp_path / "site") as address:
+        site = Site(address, tmp_path / "site", browser, lake)
+        page = site.open("{v}leaderboard/000.html?row=2")
+        page.wait_for_selector("#here")
+        links = page.locator(".board td:nth-child(2) a")
+        assert links.evaluate_all("(all) => all.map((a) => new URL(a.href).searchParams.get('h'))") == [
+            "ada", "bob", HOSTILE, "cid",
+        ]  # fmt: skip
+        assert page.locator("#here td:nth-child(2)").inner_text().startswith("bob ")
+        assert site.errors == []
 
 
 def test_search__finds_players_as_the_text_is_typed(site: Site) -> None:

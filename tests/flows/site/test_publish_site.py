@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import re
 import shutil
 from pathlib import Path
@@ -18,8 +19,10 @@ from helpers.sites import manifest, published, unpacked
 
 from ranklake.flows.cli.main import cli
 from ranklake.flows.common.extras import MissingExtraError
+from ranklake.flows.results.titles import Title, Titles
 from ranklake.flows.site import parts, publish
 from ranklake.flows.site.publish import SiteReport, publish_site
+from ranklake.flows.site.shared import Shared
 from ranklake.flows.site.writer import SiteFiles
 from ranklake.storage import Lake, LakeError, Run
 
@@ -72,6 +75,22 @@ def test_site__has_every_player_and_contest(lake: Lake, tmp_path: Path) -> None:
     skipped = {index for segment in Run.open(lake, "run").segments().segments for index in segment.skipped}
     assert {i for i, address in enumerate(contests["page"]) if not address} == skipped
     assert all((site / address).is_file() for address in contests["page"] if address)
+
+
+def test_site__later_pages_of_players_have_smaller_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = lake_of(tmp_path / "lake", [contest(key, "ada", "bob", "cid", "&dan") for key in "12"])
+    rate_run(lake)
+    titles = Titles("one", (Title("low", -math.inf, "#808080"),))
+    for n_full in (1, 0):
+        monkeypatch.setattr("ranklake.flows.site.boards.FULL_PAGES", n_full)
+        publish_site(lake, "run", str(tmp_path / f"{n_full}"), titles=titles, shared=Shared(most=0))
+        html = (tmp_path / f"{n_full}/v/000001/leaderboard/000.html").read_text("utf-8")
+        rows = html.partition("<tbody")[2].partition("</table>")[0].split("<tr>")[1:]
+        assert all(("<svg" in row, "±" in row, "<td>low<td>" in row) == (bool(n_full),) * 3 for row in rows)
+        assert ["<a href" in row for row in rows] == [bool(n_full)] * 3 + [True], (
+            "a script makes those of plain handles"
+        )
+        assert ("Title of all 4 players of this page: low." in html) == (not n_full)
 
 
 def test_site__every_link_of_a_page_leads_to_a_file(site: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from helpers.answers import leaderboard
 from helpers.lakes import contest, ingest, lake_of, rate_run
-from helpers.sites import manifest, published, unpacked
+from helpers.sites import histories, manifest, published, unpacked
 from helpers.teams import rosters
 
 from ranklake.flows.pages.links import short
@@ -71,13 +71,8 @@ def test_contest__longer_than_its_page_is_cut_between_teams(
 
 def test_histories__have_the_team_of_each_round(lake: Lake, tmp_path: Path) -> None:
     publish_site(lake, "run", str(tmp_path / "site"))
-    teams = {}
-    for level in manifest(tmp_path / "site")["histories"]:
-        for number in range(level["shards"]):
-            found = unpacked(tmp_path / "site", f"{level['folder']}{number:04}.json.gz")
-            teams |= {
-                name: dict(zip(found["columns"], rows, strict=True))["team"] for name, rows in found["players"].items()
-            }
+    (level,) = manifest(tmp_path / "site")["histories"]
+    teams = {handle: rows["team"] for handle, rows in histories(tmp_path / "site", level).items()}
     expected = {name: [None, HOSTILE if name in "ab" else None if name == "c" else "blue", None] for name in "abcdef"}
     assert teams == expected
     assert set(teams) == set(leaderboard(lake, "run").column("handle").to_pylist())
