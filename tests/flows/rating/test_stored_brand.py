@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers.api import TestClient
 from helpers.commands import Command
 from helpers.lakes import copy_of, lake_of, rate_run, synthetic
-from starlette.testclient import TestClient
 
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.common.brand import Brand

@@ -13,12 +13,12 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
+from helpers.api import TestClient
 from helpers.browser import chromium, new_page, served_files, served_pages
 from helpers.builders import contest
 from helpers.lakes import lake_of, rate_run
 from helpers.names import STRANGE
 from PIL import Image
-from starlette.testclient import TestClient
 
 from ranklake.flows.common.brand import Logo
 from ranklake.flows.pages import feeds, sharing
