@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from imports import ROOT, modules, source_of
+from imports import ROOT, modules, source_of, statements
 
 __all__ = ["PAGE", "amount", "constant", "rows", "table", "tests", "write"]
 
@@ -76,6 +76,8 @@ def _named(tree: ast.Module) -> Iterator[str]:
         return local.get(node.id, node.id) if isinstance(node, ast.Name) else ""
 
     for node in ast.walk(tree):
+        if not isinstance(node, ast.Name | ast.Attribute | ast.Constant | ast.Call):
+            continue
         parts = [full(node)]
         if isinstance(node, ast.Call):
             owners = [full(node.func), *map(full, node.args)]
@@ -106,7 +108,7 @@ def _names_of(module: str) -> dict[str, str]:
 def _names(tree: ast.Module, module: str = "") -> dict[str, str]:
     """The full name of each object that a module imports under another one, by its name there."""
     found = {}
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.ImportFrom):
             source = source_of(module, node, _MODULES) if module else node.module
             found |= {name.asname or name.name: f"{source}.{name.name}" for name in node.names}

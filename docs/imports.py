@@ -14,13 +14,27 @@ from pathlib import Path
 from statistics import fmean
 from typing import TypeAlias
 
-__all__ = ["PAGE", "ROOT", "allowed", "imports", "layers", "modules", "package_imports", "source_of", "table", "write"]
+__all__ = [
+    "PAGE",
+    "ROOT",
+    "allowed",
+    "imports",
+    "layers",
+    "modules",
+    "package_imports",
+    "source_of",
+    "statements",
+    "table",
+    "write",
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "architecture.md"
 DRAWING = ROOT / "docs" / "_static" / "imports.svg"
 FOLDERS = ("src", "flows", "storage", "rating_kernels")
 BEGIN, END = "<!-- imports: begin -->", "<!-- imports: end -->"
+
+_BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")  # fields with statements
 
 Graph: TypeAlias = dict[str, set[str]]
 
@@ -60,16 +74,7 @@ def package_imports(modules: Graph, paths: dict[str, Path]) -> Graph:
 def _imports(module: str, paths: dict[str, Path]) -> Iterator[str]:
     tree = ast.parse(paths[module].read_text(encoding="utf-8"))
     is_door = any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body)
-    for_types = {
-        id(node)
-        for branch in ast.walk(tree)
-        if isinstance(branch, ast.If) and "TYPE_CHECKING" in ast.dump(branch.test) and not is_door
-        for statement in branch.body
-        for node in ast.walk(statement)
-    }
-    for node in ast.walk(tree):
-        if id(node) in for_types:
-            continue
+    for node in statements(tree, with_types=is_door):
         if isinstance(node, ast.Import):
             names = [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -79,6 +84,20 @@ def _imports(module: str, paths: dict[str, Path]) -> Iterator[str]:
         else:
             continue
         yield from (_known(name) for name in names if _known(name) in paths and _known(name) != module)
+
+
+def statements(tree: ast.Module, with_types: bool = True) -> Iterator[ast.AST]:
+    """The statements of a module, also inside of others, and perhaps those for type checkers alone.
+
+    Expressions are left out: they have no imports, and most of the nodes.
+    """
+    waiting: list[ast.AST] = [*tree.body]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for_types = isinstance(node, ast.If) and not with_types and "TYPE_CHECKING" in ast.dump(node.test)
+        for field in ("handlers", "cases", "orelse", "finalbody") if for_types else _BLOCKS:
+            waiting += getattr(node, field, ())
 
 
 def source_of(module: str, node: ast.ImportFrom, paths: dict[str, Path]) -> str:
