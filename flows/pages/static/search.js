@@ -5,13 +5,15 @@ const LONGEST = 100; // characters of a query
 const MOST_WORDS = 8;
 const SURE = 5; // least letters of a word for which one wrong letter is as good as a beginning
 const LONGEST_WORD = 63; // letters of a word with edits
+const PLAIN_WORD = /^[0-9A-Za-z]+$/;
+const PLAIN_TEXT = /^[!-~]*$/;
 const PLAIN = { ø: "o", ł: "l", đ: "d", ð: "d", ħ: "h", ŧ: "t", ı: "i", æ: "ae", œ: "oe", þ: "th", ς: "σ" };
 const INVISIBLE = /[\p{Cf}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/gu;
 const NONE = 10; // kinds of match, from 0, the best: literal, folded, equal, begin, words, part, one edit, one in words, two, two in words
 
 /** A text without case, accents, invisible characters and repeated blanks. */
 export function fold(text) {
-  if (/^[!-~]*$/.test(text)) return text.toLowerCase();
+  if (PLAIN_TEXT.test(text)) return text.toLowerCase();
   const drawn = text.replace(INVISIBLE, "").normalize("NFKD").replace(/\p{M}/gu, "");
   return drawn.toLowerCase().toUpperCase().toLowerCase().replace(/[øłđðħŧıæœþς]/g, (c) => PLAIN[c]).split(/\s+/).filter(Boolean).join(" ");
 }
@@ -24,15 +26,15 @@ export function wordsOf(text) {
 
 const allowed = (n) => (n > LONGEST_WORD ? 0 : (n >= 3) + (n >= 6));
 
-/** A bit for each letter of a word, in two numbers; an edit changes at most one. */
-function letters(word) {
-  let [one, other] = [0, 0];
+/** A folded word with a bit for each of its letters, in two numbers; an edit changes at most one of them. */
+function lettered(word) {
+  let [one, two] = [0, 0];
   for (let i = 0; i < word.length; i++) {
     const code = word.charCodeAt(i);
     if (code >= 97 && code <= 122) one |= 1 << (code - 97);
-    else other |= 1 << (code >= 48 && code <= 57 ? code - 48 : 10 + (code % 22));
+    else two |= 1 << (code >= 48 && code <= 57 ? code - 48 : 10 + (code % 22));
   }
-  return [one, other];
+  return { word, one, two, text: word, several: null };
 }
 
 function count(bits) {
@@ -58,40 +60,44 @@ function edits(one, other, most) {
   return Math.min(row[other.length], most + 1);
 }
 
-/** A word that is searched: its letters, and how many edits are allowed. */
+/** A word that is searched, and how many edits are allowed. */
 function wantedWord(word) {
-  return { word, most: allowed(word.length), bits: letters(word) };
+  return { ...lettered(word), most: allowed(word.length) };
 }
 
-function distance({ word, most, bits }, other, [one, two]) {
-  if (!most || Math.abs(word.length - other.length) > most) return NONE;
-  const lacks = count(bits[0] & ~one) + count(bits[1] & ~two);
-  const adds = count(one & ~bits[0]) + count(two & ~bits[1]);
-  const found = lacks > most || adds > most ? NONE : edits(word, other, most);
+function distance(wanted, other) {
+  const { word, most } = wanted;
+  if (!most || Math.abs(word.length - other.word.length) > most) return NONE;
+  const lacks = count(wanted.one & ~other.one) + count(wanted.two & ~other.two);
+  const adds = count(other.one & ~wanted.one) + count(other.two & ~wanted.two);
+  const found = lacks > most || adds > most ? NONE : edits(word, other.word, most);
   return found > most ? NONE : found;
 }
 
-/** A name as it is searched; `several` are its words if there are several. */
+/** A name as it is searched; `several` are its words if there are several. Most handles are one plain word. */
 function prepared(text) {
-  const words = wordsOf(text);
-  const whole = words.join("");
-  return { text, whole, bits: letters(whole), several: words.length > 1 ? words.map((word) => [word, letters(word)]) : null };
+  const words = PLAIN_WORD.test(text) ? null : PLAIN_TEXT.test(text) ? text.toLowerCase().match(/[0-9a-z]+/g) ?? [text] : wordsOf(text);
+  const name = lettered(words ? words.join("") : text.toLowerCase());
+  name.text = text;
+  if (words?.length > 1) name.several = words.map(lettered);
+  return name;
 }
 
 function kindOf(name, query) {
   const { whole } = query;
-  if (name.whole === whole.word) return name.text === query.text ? 0 : fold(name.text) === query.folded ? 1 : 2;
-  if (name.whole.startsWith(whole.word)) return 3;
-  const off = distance(whole, name.whole, name.bits);
+  const own = name.word;
+  if (own === whole.word) return name.text === query.text ? 0 : fold(name.text) === query.folded ? 1 : 2;
+  if (own.startsWith(whole.word)) return 3;
+  const off = distance(whole, name);
   if (off === 1 && query.words.length === 1 && whole.word.length >= SURE) return 3;
   let cost = name.several ? 0 : NONE;
   for (let i = 0; i < query.words.length && cost < 3; i++) {
     let best = NONE;
-    for (const [word, bits] of name.several) best = Math.min(best, word.startsWith(query.words[i].word) ? 0 : distance(query.words[i], word, bits));
+    for (const one of name.several) best = Math.min(best, one.word.startsWith(query.words[i].word) ? 0 : distance(query.words[i], one));
     cost += best;
   }
   if (cost === 0) return 4;
-  if (name.whole.includes(whole.word)) return 5;
+  if (own.includes(whole.word)) return 5;
   return Math.min(off <= 2 ? 4 + 2 * off : NONE, cost <= 2 ? 5 + 2 * cost : NONE);
 }
 
@@ -108,12 +114,11 @@ export function best(lists, text, limit) {
   const found = Array.from({ length: NONE }, () => []);
   if (!query.words.length) return [];
   for (const rows of lists) {
-    rows.prepared ??= rows.handle.map((handle, i) => {
-      const name = rows.name?.[i];
-      return name && name !== handle ? [prepared(handle), prepared(name)] : [prepared(handle)];
-    });
-    rows.prepared.forEach((names, i) => {
-      const kind = Math.min(...names.map((name) => kindOf(name, query)));
+    rows.prepared ??= [rows.handle.map(prepared), rows.name?.map((name, i) => (name && name !== rows.handle[i] ? prepared(name) : null))];
+    const [handles, names] = rows.prepared;
+    handles.forEach((handle, i) => {
+      const name = names?.[i];
+      const kind = name ? Math.min(kindOf(handle, query), kindOf(name, query)) : kindOf(handle, query);
       if (kind < NONE && found[kind].length < limit) found[kind].push([rows, i]);
     });
   }
