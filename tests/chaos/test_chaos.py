@@ -74,7 +74,7 @@ def test_run__finds_a_planted_violation_shrinks_it_and_replays_it(tmp_path: Path
     assert (code, output) == (1, f"chaos: VIOLATION planted, seed {case.seed}: 77 is among the numbers\n1 numbers\n")
 
 
-@pytest.mark.quick("79-*", "5-*")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "words"), [(78, "no end in time"), (79, "the process of the case ended"), (5, "no violation")]
 )

@@ -60,6 +60,7 @@ def strings(value: Any) -> Iterator[str]:
 # The schedule
 
 
+@pytest.mark.slow
 def test_prefect__file_is_valid() -> None:
     from prefect.cli.deploy._models import PrefectYamlModel
 

@@ -150,7 +150,7 @@ def test_run__has_the_documented_rows(program: Load) -> None:
     assert sorted(ROWS) == sorted(program("run").ROWS)
 
 
-@pytest.mark.quick("waits4-*")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("waits", "cpu", "calls"),
     [
@@ -295,6 +295,7 @@ def test_cluster_model__a_relay_needs_no_more_time_for_each_further_worker(progr
     assert model.copies_seconds(n_bytes, 1000, chunk) > 1000 * on_links
 
 
+@pytest.mark.slow
 def test_cluster_designs__exact_sums_have_the_same_bits_in_any_order(program: Load) -> None:
     designs, draw = program("cluster_designs"), np.random.default_rng(3)
     terms = draw.random((1000, 5)) * np.exp(-draw.exponential(5.0, (1000, 1)))

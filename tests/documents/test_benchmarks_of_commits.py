@@ -80,6 +80,7 @@ def test_change__is_a_regression_from_ten_percent_on(program: Any, factor: float
     assert found.low <= found.ratio <= found.high
 
 
+@pytest.mark.slow
 def test_change__of_noise_alone_is_rarely_a_regression(program: Any) -> None:
     draw = np.random.default_rng(1)
     pairs = np.exp(draw.normal(0.0, 0.15, (60, 2, 9)))

@@ -203,6 +203,7 @@ def lake(tmp_path: Path) -> Lake:
     return lake_of(tmp_path / "lake", [*contests, contest("spring", *names, time_seconds=18_300 * DAY)], "codeforces")
 
 
+@pytest.mark.slow
 def test_migrating__commands_compare_and_explain(lake: Lake, follow: Follow) -> None:
     printed = follow("".join(blocks_of(page("migrating"), "sh")))
     boards = [leaderboard(lake, run) for run in ("before", "after")]

@@ -143,6 +143,7 @@ def rated(lake: Lake) -> list[tuple[str, int, float]]:
     return found
 
 
+@pytest.mark.quick("duckdb", "json")
 @pytest.mark.usefixtures("_offline")
 @pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")  # a warning of Dask
 @pytest.mark.parametrize("tool", TOOLS)

@@ -67,6 +67,7 @@ def test_readme__first_command_rates_the_synthetic_history(follow: Follow) -> No
     assert "20 of 2,500 players" in board
 
 
+@pytest.mark.slow
 def test_readme__notebook_example_prints_both_tables() -> None:
     """In the root of the checkout, where a newcomer is after the first command; so does a script in that folder."""
     (example,) = [block for block in blocks("python") if "print(ratings.history[[" in block]

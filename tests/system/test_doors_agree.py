@@ -154,6 +154,7 @@ def test_pair__has_the_same_numbers_for_every_system(tmp_path: Path, invoke: Com
     check_pair(lake_with(tmp_path / "lake", data, system), data, system, invoke)
 
 
+@pytest.mark.slow
 def test_run_rated_before__is_fitted_now_and_says_so(tmp_path: Path, invoke: Command) -> None:
     lake = lake_with(tmp_path / "lake", "games", "elo")
     at = (*PAIR["games"], "--run", "run", "--lake", lake.url)
@@ -183,6 +184,7 @@ def test_run_rated_before__is_fitted_now_and_says_so(tmp_path: Path, invoke: Com
     assert three.draw == pytest.approx(learnt.nu * math.sqrt(three.win * three.loss), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_values_of_a_column__have_chances_of_their_own(tmp_path: Path, invoke: Command) -> None:
     rows = [f"{white},{black},{score},{time},{'cup' if number % 3 else 'league'}"
             for number, (white, black, score, time, *_) in enumerate(league(240, n_players=6))]  # fmt: skip

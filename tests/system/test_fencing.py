@@ -26,6 +26,8 @@ from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.leases.holder import lease_holder
 
+pytestmark = pytest.mark.slow
+
 RATED_AGAIN = "data set games has runs over it"  # a deletion that looks for runs after its resumption
 OTHER = CONTESTS[3].handles[0].as_py()
 # Further commands, each run in the lake after the others
@@ -109,7 +111,6 @@ def commit_of(step: Step, words: str, number: int = -1) -> int:
     return [n for n, line in operations if line.startswith("rename") and words in line.split()[-1]][number]
 
 
-@pytest.mark.slow
 def test_ingest__suspended_before_its_commit_takes_nothing_from_its_successor(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
@@ -126,7 +127,6 @@ def test_rate__suspended_before_a_manifest_takes_nothing_from_its_successor(
         assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, steps)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", dict.fromkeys(words[0] for words in (*COMMANDS, *MORE)))
 def test_writers__suspended_anywhere_take_nothing_from_their_successors(
     command_server: CommandServer, all_steps: list[Step], tmp_path: Path, command: str
@@ -139,7 +139,6 @@ def test_writers__suspended_anywhere_take_nothing_from_their_successors(
         assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, all_steps)), *others)
 
 
-@pytest.mark.slow
 def test_writers__suspended_while_they_take_or_release_the_lease_lose_nothing(
     command_server: CommandServer, all_steps: list[Step], tmp_path: Path
 ) -> None:

@@ -89,7 +89,7 @@ def test_full_disk__of_a_site_or_an_export_is_named_with_what_is_missing(
         assert ("0 of 400 inodes free" in message) == (kind == "inodes")
 
 
-@pytest.mark.quick("bytes")
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SIZES)
 def test_full_disk__is_an_error_of_writers_and_every_step_of_the_runbook_works(
     invoke: Command, small_disk: SmallDisk, pattern: Path, tmp_path: Path, kind: str

@@ -39,6 +39,7 @@ def rows(printed: Printed) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(printed.out, newline="")))
 
 
+@pytest.mark.quick("0")
 @pytest.mark.parametrize("seed", [0, 3])
 def test_commands__print_random_hostile_names_without_harm(seed: int, tmp_path: Path) -> None:
     assert check_output(seed, tmp_path) is None

@@ -219,6 +219,7 @@ def test_check__the_smallest_positive_sigma_is_valid() -> None:
 # --- JSON ---
 
 
+@pytest.mark.slow
 def test_json__is_written_without_infinity_and_nan() -> None:
     """``json.dump`` and ``json.dumps`` write both by default, and no other program reads them."""
     calls = 0

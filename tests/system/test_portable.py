@@ -263,7 +263,7 @@ def ordinary() -> dict[str, Any]:
     return {}
 
 
-@pytest.mark.quick("nothing", "windows")
+@pytest.mark.quick("windows")
 @pytest.mark.usefixtures("same_time")
 @pytest.mark.parametrize("taken", list(TAKEN))
 def test_life__is_the_same_to_the_bit(

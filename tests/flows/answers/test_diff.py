@@ -107,6 +107,7 @@ def test_command__has_all_formats(lake: Lake, found: Migration, invoke: Command)
     assert all(handle in table for handle in found.gains(2)["handle"].to_pylist())
 
 
+@pytest.mark.slow
 def test_command__draws_both_distributions(lake: Lake, invoke: Command, tmp_path: Path) -> None:
     answer = invoke("plot", "comparison", *NAMES, "-o", tmp_path / "both.svg", "--lake", lake.url)
     assert (answer.code, "wrote" in answer.out) == (0, True)

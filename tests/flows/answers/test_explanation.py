@@ -66,6 +66,7 @@ def test_explain__expected_place_is_the_seed_of_codeforces(lake: Lake) -> None:
         assert (found.place, found.n_players) == (row["lo"] + 1, len(others) + 1)
 
 
+@pytest.mark.quick("elo-mmr")
 @pytest.mark.parametrize("system", ["elo-mmr", "elo-mms", "glicko"])
 def test_explain__expected_places_of_a_round_sum_to_all_places(lake: Lake, system: str) -> None:
     by_round: dict[int, list[float]] = {}

@@ -63,6 +63,7 @@ def test_at__equals_the_leaderboard_of_a_history_that_ends_there(
     assert shown(of_rows(rows_of(source, whole), until), source) == shown(stored_board(part), source)
 
 
+@pytest.mark.quick("elo-mms")
 @pytest.mark.parametrize("system", ["elo-mms", "glicko"])
 def test_leaderboard__is_the_same_from_every_source(tmp_path: Path, system: str) -> None:
     rate_run(lake := lake_of(tmp_path, CONTESTS), system=system, **DRIFTING[system])

@@ -156,6 +156,7 @@ def test_bridges__of_games_are_single_games(tmp_path: Path, invoke: Command) -> 
     assert (found["players"], {found["player"], found["other"]}) == (3, {"c", "d"})
 
 
+@pytest.mark.slow
 def test_server__has_the_component_of_each_player_if_two_are_large(lake: Lake) -> None:
     pytest.importorskip("starlette")
     from helpers.api import client_of

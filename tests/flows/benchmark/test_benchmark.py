@@ -74,7 +74,7 @@ def rows_of(report: dict[str, Any], history: str) -> dict[str, dict[str, Any]]:
     return {row["label"]: row for row in found["systems"]}
 
 
-@pytest.mark.quick("club*", "chess-elo-")
+@pytest.mark.quick("club*")
 @pytest.mark.parametrize(
     ("name", "system", "setting"),
     [
@@ -201,6 +201,7 @@ def test_benchmark__names_what_cannot_be_read_or_rated(invoke: Command, files: P
     assert re.search(r"no such could not be read: \S*missing\.csv: no such file or folder", page)
 
 
+@pytest.mark.slow
 def test_benchmark__reads_a_folder_of_histories_and_a_lake(invoke: Command, tmp_path: Path) -> None:
     folder = tmp_path / "all"
     folder.mkdir()
@@ -287,6 +288,7 @@ def test_measures__of_a_long_history_are_those_of_all_its_rounds(tmp_path: Path)
             assert row[f"{metric}_{group}"] == pytest.approx(scores.loc[group, metric], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_benchmark__in_python_is_that_of_the_command(invoke: Command, files: Path, tmp_path: Path) -> None:
     invoke("benchmark", files / "club", *SYSTEM, "--engine", "serial", "--metric", "own_cross_entropy", "-o", tmp_path)
     frame = ranklake.benchmark([files / "club"], ["elo", "elo-mmr"], engine="serial", metric="own_cross_entropy")

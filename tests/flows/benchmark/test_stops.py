@@ -111,7 +111,7 @@ def _torn(files: Path) -> None:
 def _nothing(files: Path) -> None: ...
 
 
-@pytest.mark.quick("file", "torn cell")
+@pytest.mark.quick("file")
 @pytest.mark.parametrize(
     ("change", "systems", "how", "again"),
     [
@@ -140,6 +140,7 @@ def test_benchmark__measures_again_what_changed(
     assert measured == again
 
 
+@pytest.mark.slow
 def test_benchmark__of_other_code_is_measured_again(
     files: Path, measured: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[tuple[int, int | No
     return found
 
 
+@pytest.mark.quick("leaderboard*", "publish --run two*", "rate*", "compact*", "export*", "verify-*")
 @pytest.mark.parametrize(
     ("command", "what", "total"),
     [

@@ -84,6 +84,19 @@ def columns(text: str) -> int:
     return sum(line.count("┳") + 1 for line in text.splitlines() if line.startswith("┏"))
 
 
+@pytest.mark.quick(
+    "runs",
+    "leaderboard",
+    "titles",
+    "player",
+    "predict",
+    "pairs",
+    "places",
+    "log",
+    "aliases",
+    "amendments",
+    "experiments",
+)
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_table__shows_numbers_in_full_or_hides_their_column(
     on_terminal: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]

@@ -233,7 +233,7 @@ def advantaged(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     return lake
 
 
-@pytest.mark.quick("elo")
+@pytest.mark.slow
 @pytest.mark.parametrize("system", NAMES)
 def test_evaluate__predicts_games_better_with_their_advantage(advantaged: Lake, system: str) -> None:
     one, other = (evaluate(advantaged, f"{system}-{name}").to_json() for name in ("with", "without"))

@@ -255,6 +255,7 @@ def test_tune__once_complete_rates_nothing_and_writes_nothing(lake: Lake, monkey
     assert files(Path(lake.url)) == before
 
 
+@pytest.mark.slow
 def test_tune__prunes_only_on_request(lake: Lake) -> None:
     options = {"space": ("weight_limit=0.001:0.9:log:30",), "trials": 40, "method": "random", "train_share": 0.9}
     patient = found_in(lake, **options)

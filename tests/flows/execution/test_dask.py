@@ -53,7 +53,8 @@ OFTEN = often(segment_rows=30)
 
 CONTESTS = synthetic(60, large=9)
 LIMITS = ClusterLimits(shared_summary_rows=1000, overlap_rows=0, return_seconds=8.0)
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of killed connections
+# Warnings are of killed connections.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,6 @@ def site(tmp_path: Path) -> Iterator[Site]:
     opened.close()
 
 
-@pytest.mark.quick("elo-mmr")
 @pytest.mark.parametrize("system", ["elo-mmr", "codeforces", "atcoder", "bar"])
 def test_dask__has_the_bits_of_serial_on_its_own_cluster(system: str, expected, tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
@@ -116,7 +116,6 @@ LOSSES = {  # phase of the call, blow, timeout of the call, least and most recov
 
 
 @pytest.mark.bound("ranklake.flows.engines.limits.ClusterLimits.reply_seconds")
-@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_dask__continues_when_a_worker_is_lost(site: Site, strike, expected, tmp_path: Path, loss: str, caplog) -> None:
     phase, blow, seconds, least, most, left = LOSSES[loss]
@@ -130,7 +129,6 @@ def test_dask__continues_when_a_worker_is_lost(site: Site, strike, expected, tmp
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
-@pytest.mark.slow
 def test_dask__names_a_worker_that_starts_no_actor(site: Site, expected, tmp_path: Path, caplog) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
     patient = replace(LIMITS, reply_seconds=15.0)
@@ -144,7 +142,6 @@ def test_dask__names_a_worker_that_starts_no_actor(site: Site, expected, tmp_pat
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("who", ["all workers", "scheduler"])
 def test_dask__names_the_committed_rounds_when_no_worker_is_left(
     site: Site, strike, expected, tmp_path: Path, who: str
@@ -158,7 +155,6 @@ def test_dask__names_the_committed_rounds_when_no_worker_is_left(
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
-@pytest.mark.slow
 def test_dask__a_worker_out_of_memory_is_not_used_again(
     site: Site, expected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,7 +174,6 @@ def test_dask__a_worker_out_of_memory_is_not_used_again(
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
 def test_dask__a_scheduler_started_again_leaves_no_words_of_dask(
     site: Site, strike, expected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -212,7 +207,6 @@ def test_dask__a_scheduler_started_again_leaves_no_words_of_dask(
 GREEDY = "import __main__; __main__.kept = bytearray(1 << 30)"  # more than the worker may use
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("by", ["the kernel", "its nanny"])
 def test_dask__continues_when_a_worker_is_killed_for_its_memory(strike, expected, tmp_path: Path, by: str) -> None:
     site = Site(tmp_path, 0)
@@ -239,7 +233,6 @@ def test_dask__continues_when_a_worker_is_killed_for_its_memory(strike, expected
         site.close()
 
 
-@pytest.mark.slow
 def test_dask__concurrent_runs_have_a_worker_each(site: Site) -> None:
     with Cluster(site.address, limits=LIMITS) as engine:
         groups = [engine.start_actors(RunWorker, lambda place, size: ("elo",), 1) for _ in range(2)]
@@ -252,7 +245,6 @@ def test_dask__concurrent_runs_have_a_worker_each(site: Site) -> None:
         assert set(engine.start_actors(RunWorker, lambda place, size: ("elo",), 1)._actors) == first
 
 
-@pytest.mark.slow
 def test_dask__a_very_large_round_needs_limited_memory(tmp_path: Path) -> None:
     """The driver holds the participants; a worker holds its partition and the field."""
     n, system = 2_000_000, KERNELS["elo-mmr"]
@@ -275,7 +267,6 @@ def test_dask__a_very_large_round_needs_limited_memory(tmp_path: Path) -> None:
     assert max(workers) < 300_000_000 + 300 * n
 
 
-@pytest.mark.slow
 def test_dask__continues_when_a_worker_of_several_runs_is_killed(site: Site, strike, expected, tmp_path: Path) -> None:
     lake, systems = lake_of(tmp_path / "lake", CONTESTS), ("elo-mmr", "glicko")
     strike("ask", lambda: site.workers[0].kill())
@@ -288,7 +279,6 @@ def test_dask__continues_when_a_worker_of_several_runs_is_killed(site: Site, str
         assert same_tables(rated(lake, f"games-{system}"), rated(expected(system)))
 
 
-@pytest.mark.slow
 def test_rate_history__uses_the_cluster_of_a_client(site: Site) -> None:
     results = pd.DataFrame({"contest": list("aaabbbccc"), "player": list("xyzzxyyzx"), "rank": [1, 2, 3] * 3})
     with distributed.Client(site.address, set_as_default=False) as client:
@@ -296,7 +286,6 @@ def test_rate_history__uses_the_cluster_of_a_client(site: Site) -> None:
     pd.testing.assert_frame_equal(history, rate_history(results, engine="serial"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("systems", [("elo-mmr",), ("elo-mmr", "glicko")], ids=["one-run", "two-runs"])
 def test_rate__ctrl_c_ends_a_cluster_and_all_its_runs(tmp_path: Path, systems: tuple[str, ...]) -> None:
     """A terminal sends the signal to every process of the command."""
@@ -324,7 +313,6 @@ def test_rate__ctrl_c_ends_a_cluster_and_all_its_runs(tmp_path: Path, systems: t
     assert err.rstrip().endswith("interrupted; committed data stay, and the same command continues")
 
 
-@pytest.mark.slow
 def test_cluster__reports_errors_within_ten_seconds(tmp_path: Path, monkeypatch) -> None:
     """The timeouts are shorter than that; with short ones, a slow machine needs no more for the rest."""
     assert max(ClusterLimits.connect_seconds, ClusterLimits.workers_seconds) < 8.0

@@ -92,7 +92,7 @@ CASES: dict[str, tuple[str, Callable[..., Rater], tuple[Any, ...], Callable[[Rou
 }  # fmt: skip
 
 
-@pytest.mark.quick("elo-mmr-*", "trueskill-*", "*-serial each")
+@pytest.mark.quick("elo-mmr-*")
 @pytest.mark.parametrize("case", CASES)
 def test_raters__have_the_bits_of_one_thread_with_all_rounds_at_once(system: System, case: str) -> None:
     history, make, arguments, cut = CASES[case]

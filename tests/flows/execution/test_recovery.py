@@ -97,7 +97,7 @@ def test_rate__reports_workers_that_were_left_out(limits: ClusterLimits, tmp_pat
     assert f"; workers left out: {named}; and 2 others" in report.line()
 
 
-@pytest.mark.quick("short")
+@pytest.mark.slow
 def test_rate__keeps_an_exclusion_through_a_recovery(limits: ClusterLimits, tmp_path: Path) -> None:
     lake, other = lake_of(tmp_path, CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     out, back = CONTESTS[4].contest_id, ()

@@ -70,6 +70,7 @@ def test_data_files__are_the_tables_of_a_folder_or_a_folder_of_contests(folder: 
     assert data_files(folder / "long.csv") == [folder / "long.csv"]
 
 
+@pytest.mark.slow
 def test_small_drawing__takes_a_fraction_of_the_bytes_and_looks_the_same() -> None:
     def draw() -> bytes:
         figure, axes = new_figure()

@@ -307,7 +307,7 @@ def test_farming__loses_rounds_only_in_its_phase() -> None:
     assert not np.array_equal(honest[last:], farmed[last:])
 
 
-@pytest.mark.quick("elo")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["elo", "elo-mmr"])
 def test_incentives__hold_in_games_with_margins(name: str) -> None:
     random = np.random.default_rng(0)
@@ -666,7 +666,7 @@ def test_surprises__of_learners_are_positive_while_they_learn(name: str, plain: 
     assert gain[learning] - gain["50–99"] > 30.0 > 4.0 * learned[learning].error
 
 
-@pytest.mark.quick("elo-mmr")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEM_NAMES)
 def test_surprises__spread_more_where_the_noise_is_larger(name: str, plain: Any) -> None:
     levels = found(planted("low spread"), name)["level"]

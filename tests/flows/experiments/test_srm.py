@@ -44,6 +44,7 @@ def report(history: History) -> Report:
     return run("srm", history)
 
 
+@pytest.mark.slow
 def test_srm__counts_the_rounds_that_evaluate_counts(lake: Lake, report: Report) -> None:
     """Tables 2 and 4: tau, rho and error, for all rounds, divisions and sizes."""
     for name in ("Elo", "Elo2"):

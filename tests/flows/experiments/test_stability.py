@@ -29,6 +29,7 @@ def history() -> History:
     return History("stable", ROUNDS, PLAYERS, rounds, np.arange(ROUNDS), [""] * ROUNDS, handles)
 
 
+@pytest.mark.slow
 def test_stability__gains_explain_the_level_and_are_those_of_the_formula(history: History) -> None:
     """With B = N = 0 the cohort's mean drifts by the mean gain K PA / (V W) and by nothing else."""
     report = run("stability", history)

@@ -198,6 +198,7 @@ def test_history__hyperparameters_may_be_texts_or_numbers() -> None:
 # Beliefs
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:no player of beliefs", "ignore:no contest was rated")
 @repeatable(60)
 @given(histories(max_rounds=6), elo_mmr_params(), st.data())

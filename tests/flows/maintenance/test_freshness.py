@@ -161,6 +161,7 @@ def settings_of(lake: Lake) -> tuple[str, float]:
     return config["system"], config["params"]["k"]
 
 
+@pytest.mark.slow
 def test_readers__publish_and_plot_print_the_same_line(lake: Lake, tmp_path: Path, invoke: Command) -> None:
     pytest.importorskip("deltalake")
     pytest.importorskip("matplotlib")

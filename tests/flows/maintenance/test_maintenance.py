@@ -205,6 +205,7 @@ def test_verify__names_a_file_that_was_replaced_by_another_valid_one(lake: Path,
     assert invoke("verify", "--lake", lake).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", [emptied, Path.unlink], ids=["emptied", "gone"])
 def test_verify__says_that_no_source_has_the_corrections_of_a_lost_table_of_contests(
     lake: Path, invoke: Command, harm
@@ -391,6 +392,7 @@ def test_runs__shows_data_sets_runs_and_damage(lake: Path, invoke: Command) -> N
     assert [one["state"] for one in (*report["datasets"], *report["runs"])] == ["damaged", "damaged"]
 
 
+@pytest.mark.slow
 def test_runs__shows_whether_the_smoothing_is_of_the_rounds_of_the_run(lake: Path, invoke: Command) -> None:
     opened = Lake.open(lake)
 

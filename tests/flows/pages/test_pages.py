@@ -181,6 +181,7 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
     }  # fmt: skip
 
 
+@pytest.mark.quick("*-0", "*-1", "*-2", "*-3")
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 @pytest.mark.parametrize("links", LINKS, ids=["site", "server"])
 def test_pages__no_name_becomes_markup_or_an_address(name: str, links: Links) -> None:
@@ -212,6 +213,7 @@ def test_pages__of_no_run_show_names_as_texts(name: str) -> None:
         assert all((found["href"] or "").startswith(("/", "#")) for tag, found in page.tags if tag == "a")
 
 
+@pytest.mark.quick("0", "1", "2")
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_titles__of_any_name_are_texts(name: str) -> None:
     titles = Titles("mine", (Title(name, -math.inf, "#123456"), Title("high", 1450.0, "#fedcba")))

@@ -155,6 +155,7 @@ def test_figure__has_the_same_bytes_every_time(lake: Lake) -> None:
         assert one == other
 
 
+@pytest.mark.quick("svg")
 @pytest.mark.usefixtures("look")
 @pytest.mark.parametrize("form", ["png", "svg"])
 def test_figure__survives_hostile_names(form: str) -> None:
@@ -180,6 +181,7 @@ def test_legible__keeps_ordinary_names() -> None:
     assert legible("y" * 33) == "y" * 31 + "…"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("look")
 def test_players__of_hostile_names_are_drawn_from_a_lake(tmp_path: Path) -> None:
     names = [name for name in HOSTILE if "\ud83e" not in name and name != " "]

@@ -67,7 +67,7 @@ def test_preview__of_unplaced_entrants_beside_teams(lake: Lake, file: Path) -> N
     assert table["expected_place"][entrants].sum() == pytest.approx(21.0)
 
 
-@pytest.mark.quick("elo-mmr-*")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "hyperparameters"), [("elo-mmr", {}), ("elo-mmx", {"team_noise": "members"}), ("bar", {})]
 )

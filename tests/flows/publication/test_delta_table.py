@@ -54,6 +54,7 @@ def test_version__of_before_is_read_after_a_merge_of_files_and_after_new_rows(
     assert (before.version, before.state, before.read().num_rows) == (version, {"rows": 3}, 3)
 
 
+@pytest.mark.slow
 def test_roll_back__ends_at_a_version_and_at_none(lake: Lake, table: PublishedTable) -> None:
     fill(table, 102)  # the log has a checkpoint
     newest = lake.list(f"{FOLDER}/_delta_log")[-2]

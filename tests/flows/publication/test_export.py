@@ -87,6 +87,7 @@ def test_export__leaves_out_and_counts_provisional_players(invoke: Command, lake
     assert invoke.refuses(*elo, code=2).startswith("--interval needs the uncertainty of skills, which elo has not")
 
 
+@pytest.mark.quick("run-*")
 @pytest.mark.parametrize("what", ["ratings", "leaderboard"])
 @pytest.mark.parametrize("run", ["run", "elo"])
 def test_export__has_the_rows_of_the_published_table_to_the_bit(

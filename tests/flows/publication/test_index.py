@@ -93,6 +93,7 @@ def no_rounds(*_: object) -> None:
 # Content
 
 
+@pytest.mark.quick("elo-mmr")
 @pytest.mark.parametrize("system", ["elo-mmr", "elo", "codeforces"])
 def test_index__rows_of_players_and_rounds_are_those_of_the_run(tmp_path: Path, system: str) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS[:30])
@@ -138,6 +139,7 @@ def test_index__a_second_publish_reads_no_round_and_writes_nothing(lake: Lake, m
     assert stamps(Path(lake.uri("published"))) == before
 
 
+@pytest.mark.slow
 def test_index__the_files_of_the_manifest_before_stay_for_one_publish(lake: Lake) -> None:
     reader = open_published(lake, "run")
     paths = [index_path("run", file.name) for file in reader.manifest.files]
@@ -151,6 +153,7 @@ def test_index__the_files_of_the_manifest_before_stay_for_one_publish(lake: Lake
     assert (reader.leaderboard_table.to_pylist(), reader.rows_of(0).to_pylist()) == (board, rows)
 
 
+@pytest.mark.slow
 def test_index__a_publish_that_is_killed_before_the_manifest_leaves_the_index_as_it_was(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,7 +195,7 @@ def test_cut__small_parts_are_merged_and_large_parts_stay() -> None:
 # Commands
 
 
-@pytest.mark.quick("*-json")
+@pytest.mark.quick("command0-json")
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
 @pytest.mark.parametrize(
     "command",
@@ -216,6 +219,7 @@ def test_commands__output_is_the_same_with_and_without_an_index(
     assert fast.exit_code == 0, fast.output
 
 
+@pytest.mark.slow
 def test_commands__an_index_of_another_state_or_display_is_not_used(lake: Lake) -> None:
     extend(lake, 33)
     assert same_tables(RatedRun(lake, "run").leaderboard(), leaderboard(lake, "run"))
@@ -272,6 +276,7 @@ def test_publish__without_index_deletes_it_and_afresh_makes_it_again(lake: Lake)
     assert_indexed(lake)
 
 
+@pytest.mark.slow
 def test_publish__afresh_keeps_the_state_of_before_until_the_new_version_is_complete(lake: Lake) -> None:
     before = open_published(lake, "run")
     seen = []
@@ -290,6 +295,7 @@ def test_publish__afresh_keeps_the_state_of_before_until_the_new_version_is_comp
     assert list(Verifier(lake).everything()) == []
 
 
+@pytest.mark.slow
 def test_publish__afresh_writes_damaged_files_of_the_index_again(lake: Lake) -> None:
     before = read_manifest(lake, "run")
     assert before is not None

@@ -79,6 +79,7 @@ def test_history__from_the_index_is_that_of_the_rounds(lake: Lake, monkeypatch: 
     assert published == [None, "blue", None, None]
 
 
+@pytest.mark.slow
 def test_index__of_an_earlier_release_is_read_and_gets_teams_by_a_publish(lake: Lake) -> None:
     parts = open_published(lake, "run").manifest.parts
     without_teams(lake)

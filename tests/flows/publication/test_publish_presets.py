@@ -57,6 +57,7 @@ def test_publish__tables_follow_the_display_of_a_preset(lake: Lake) -> None:
     assert pc.min(read(lake, "ratings").column("rating")).as_py() == 1300.0
 
 
+@pytest.mark.slow
 def test_site__follows_the_display_of_a_preset(lake: Lake, tmp_path: Path) -> None:
     site = tmp_path / "site"
     choose_preset(lake)

@@ -148,6 +148,7 @@ def earlier_release(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(VersionedContent, "state", without)
 
 
+@pytest.mark.slow
 def test_publish__a_damaged_smoothing_is_an_error_with_its_remedy(lake: Lake, monkeypatch, capsys) -> None:
     smooth_run(lake, "run", Serial())
     [file] = Path(lake.uri("runs/run/smoothing")).glob("smoothed-*.parquet")

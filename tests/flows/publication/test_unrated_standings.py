@@ -116,6 +116,7 @@ def test_site__has_the_same_standings(lake: Lake, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_consumers__notice_that_a_run_was_rated_anew_with_other_decisions(lake: Lake, tmp_path: Path) -> None:
     """The decisions of the deleted run were made before a correction; all chain digests are as before."""
     ingest(lake, [contest("1", "cid", "ben", "ada", time_seconds=86_400)])

@@ -70,7 +70,7 @@ HARM: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-@pytest.mark.quick("all-latest-*", "run-ratings-gone", "run-leaderboard-cut")
+@pytest.mark.quick("run-ratings-gone", "run-leaderboard-cut")
 @pytest.mark.parametrize(("harm", "said"), HARM.values(), ids=HARM)
 @pytest.mark.parametrize("which", [(), ("--run", "run")], ids=["all", "run"])
 def test_verify__reports_faults_of_published_tables_with_the_remedy(
@@ -99,6 +99,7 @@ def outdate(lake: Path) -> None:
     rate_run(Lake.open(lake), system="elo")
 
 
+@pytest.mark.quick("default")
 @pytest.mark.parametrize("more", [(), ("--deviations", "1.5")], ids=["default", "deviations"])
 def test_verify__tables_older_than_the_run_are_a_note_with_the_command_of_the_last_publish(
     lake: Path, invoke: Command, more: tuple[str, ...]

@@ -273,6 +273,7 @@ HOW: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.quick("correction", "no last snapshot")
 @pytest.mark.parametrize("what", HOW)
 def test_dry_run__reports_the_plan_and_writes_nothing(lake: Lake, what: str) -> None:
     if what == "correction":
@@ -304,6 +305,7 @@ def test_leaderboard__of_a_stale_run_shows_its_rated_contests(lake: Lake) -> Non
     assert again.column("name")[0].as_py() is None
 
 
+@pytest.mark.slow
 def test_player__an_old_name_leads_to_the_history_under_the_new_one(lake: Lake) -> None:
     change(lake, "alias", "player 3", "zed")
     before = player_history(lake, "run", "player 3")
@@ -332,6 +334,7 @@ def test_player__a_reused_name_shows_its_current_owner(lake: Lake) -> None:
 # Commands
 
 
+@pytest.mark.slow
 def test_commands__correct_and_report(invoke: Command, lake: Lake) -> None:
     there = ("--dataset", "games", "--lake", lake.url)
     handle = CONTESTS[20].handles[0].as_py()

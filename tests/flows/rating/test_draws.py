@@ -203,7 +203,7 @@ def test_evaluate__scores_no_draw_and_is_defined(tmp_path: Path) -> None:
     assert found.filters["everyone"].weight[~drawn][-50:].tolist() == [2] * 50
 
 
-@pytest.mark.quick("elo")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["elo", "glicko2", "trueskill"])
 def test_league__ratings_are_closer_to_skills_if_draws_count(name: str) -> None:
     system = SYSTEMS[name]

@@ -214,6 +214,7 @@ def test_late_participant__is_decided_beside_the_recorded_ones(lake: Lake) -> No
     assert len(Run.open(lake, "run").entry_ratings()) == recorded + 1
 
 
+@pytest.mark.slow
 def test_alias__keeps_the_decisions_about_the_player(lake: Lake) -> None:
     before = flags_of(lake)
     with Dataset.ingest(lake, "games") as adding:

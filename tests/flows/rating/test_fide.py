@@ -103,6 +103,7 @@ def test_run__agrees_with_the_twin(copied: Lake) -> None:
     assert problems(copied) == []
 
 
+@pytest.mark.slow
 def test_run__resumes_after_any_period_and_by_other_engines(copied: Lake) -> None:
     rate_fide(copied, run="whole")
     for stop in range(1, len(PERIODS) + 1):
@@ -123,6 +124,7 @@ def test_run__has_the_same_bits_on_a_cluster(copied: Lake) -> None:
     assert problems(copied, "first") == []
 
 
+@pytest.mark.slow
 def test_run__is_rated_again_from_the_first_period_of_a_player_whose_attribute_changed(
     copied: Lake, tmp_path: Path
 ) -> None:

@@ -78,7 +78,7 @@ def late_at(day: int) -> list[Game]:
 # --- ratings of one contest a game ---
 
 
-@pytest.mark.quick("elo-mmr")
+@pytest.mark.slow
 @pytest.mark.parametrize("system", of_contests())
 def test_rating__of_periods_is_that_of_one_contest_a_game(copied: Lake, system: str) -> None:
     report = rate_games(copied, run="periods", system=system)
@@ -94,7 +94,7 @@ def test_rating__of_periods_is_that_of_one_contest_a_game(copied: Lake, system: 
     assert problems(copied, "periods", again=False) == []
 
 
-@pytest.mark.quick("elo")
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", [{"system": "elo"}, {"system": "glicko2", **TOGETHER}], ids=["elo", "together"])
 def test_rating__resumes_after_any_period_and_from_a_changed_one(
     copied: Lake, tmp_path: Path, chosen: dict[str, Any]
@@ -114,6 +114,7 @@ def test_rating__resumes_after_any_period_and_from_a_changed_one(
     assert problems(copied, "parts", again=False) == []
 
 
+@pytest.mark.slow
 def test_exclusion__leaves_out_a_whole_period(copied: Lake) -> None:
     left_out = PERIODS[2].contest_id
     assert rate_games(copied, run="without", system="elo", exclude=(left_out,)).excluded == 1
@@ -330,6 +331,7 @@ def test_stop__at_any_write_of_a_rating_changes_no_file_after_the_next_one(
         assert rounds == expected, whole.writes[at]
 
 
+@pytest.mark.quick("glicko2")
 @pytest.mark.parametrize("system", ["elo-mmr", "glicko2"])
 def test_rating__on_workers_has_the_same_bits(copied: Lake, system: str) -> None:
     rate_games(copied, run="serial", system=system)
@@ -367,7 +369,7 @@ def assert_rated(lake: Lake, games: list[Game], system: str) -> None:
         assert np.array_equal(rows.column(name).to_numpy(), getattr(expected, name)), name
 
 
-@pytest.mark.quick("*-1")
+@pytest.mark.quick("elo-1", "glicko2-1")
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("system", ["elo", "elo-mmr", "elo-mms", "glicko", "glicko2", "trueskill"])
 def test_advantages__are_rated_as_by_the_kernels(
@@ -444,6 +446,7 @@ def test_evaluation__after_a_correction_has_the_advantages_in_force(lake: Lake) 
 # --- simultaneous games ---
 
 
+@pytest.mark.quick("glicko2")
 @pytest.mark.parametrize("system", ["glicko", "glicko2"])
 def test_simultaneous_games__of_a_period_share_its_beginning_and_its_end(copied: Lake, system: str) -> None:
     rate_games(copied, run="whole", system=system, **TOGETHER)

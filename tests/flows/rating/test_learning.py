@@ -151,6 +151,7 @@ def test_learnt_advantage__rates_as_the_same_column(undisturbed: Lake, tmp_path:
     ]
 
 
+@pytest.mark.slow
 def test_column__has_draws_and_advantages_of_its_own(tmp_path: Path) -> None:
     neutral = known_league(1_000, 0.8, 0.0, seed=6)
     mixed = [game for pair in zip(known_league(1_000, 0.8, 90.0), neutral, strict=True) for game in pair]
@@ -217,6 +218,7 @@ ENGINES: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "name"),
     [

@@ -71,6 +71,7 @@ def test_run__without_it_has_the_configuration_and_the_snapshots_of_before(tmp_p
     assert state(lake).keys() == {"mu", "sigma", "last_time", "n_rounds"}
 
 
+@pytest.mark.slow
 def test_run__in_several_steps_equals_one_without_interruption(tmp_path: Path, undisturbed: Lake) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     for stop in range(5, len(CONTESTS) + 5, 5):
@@ -93,7 +94,7 @@ def test_run__after_a_correction_equals_one_of_the_corrected_history(lake: Lake,
     assert not same_beliefs(after, {name: before[name] for name in TABLE})
 
 
-@pytest.mark.quick("10")
+@pytest.mark.slow
 @pytest.mark.parametrize("wide", [10, 10**9])
 def test_run__that_loses_workers_equals_one_in_a_process(tmp_path: Path, undisturbed: Lake, wide: int) -> None:
     """Workers write the snapshots, in which the table is that of the driver."""

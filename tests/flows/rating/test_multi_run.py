@@ -172,7 +172,7 @@ def slow_batches(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.02) -> None
     monkeypatch.setattr(run_worker, "ASK_SECONDS", seconds)
 
 
-@pytest.mark.quick("often")
+@pytest.mark.slow
 @pytest.mark.parametrize("losses", [{1}, {3}, {4, 7, 9}, range(4, 9)], ids=["opening", "beginning", "rating", "often"])
 def test_run__continues_on_another_worker(
     lake: Lake, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch, losses: Any

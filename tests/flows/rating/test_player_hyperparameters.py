@@ -75,6 +75,7 @@ def test_run__gives_players_their_own_k_for_every_rule(copied: Lake, settings: d
     assert problems(copied) == []
 
 
+@pytest.mark.slow
 def test_run__with_own_k_resumes_after_any_round_and_by_other_engines(copied: Lake) -> None:
     rate_elo(copied, run="whole")
     for stop in range(4, len(CONTESTS) + 1, 4):

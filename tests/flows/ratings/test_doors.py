@@ -115,6 +115,26 @@ def _of(value: Any, n: int) -> Any:
     return value[:n] if isinstance(value, list) else [value] * n
 
 
+@pytest.mark.quick(
+    "Ratings.rate",
+    "compare",
+    "predict",
+    "team_rating",
+    "systems",
+    "evaluate",
+    "*.open",
+    "Ratings.load",
+    "leaderboard",
+    "player",
+    "plot_player",
+    "between",
+    "chance",
+    "outcomes",
+    "place_needed",
+    "Ratings.evaluate",
+    "Ratings.predict",
+    "evaluate_history",
+)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", DOORS)
 def test_door__answers_wrong_arguments_in_words(name: str) -> None:

@@ -120,6 +120,7 @@ KINDS: dict[str, tuple[Any, type]] = {
 }
 
 
+@pytest.mark.quick("pandas", "polars", "arrow")
 @pytest.mark.parametrize("kind", KINDS)
 def test_frames__come_back_in_the_kind_that_came_in(kind: str, tmp_path: Path) -> None:
     make, expected = KINDS[kind]
@@ -386,6 +387,7 @@ def test_html__shows_the_best_and_escapes_names() -> None:
     assert "<b>" not in html
 
 
+@pytest.mark.slow
 def test_plots__are_pictures(ratings: Ratings) -> None:
     pytest.importorskip("matplotlib", reason="the extra report is not installed")
     best, second = ratings.leaderboard(2)["player"]
@@ -398,6 +400,7 @@ def test_plots__are_pictures(ratings: Ratings) -> None:
 # Saved
 
 
+@pytest.mark.quick("index")
 @pytest.mark.parametrize(
     "frame",
     [

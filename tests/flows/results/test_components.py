@@ -120,6 +120,7 @@ def lake(tmp_path: Path) -> Lake:
     return lake
 
 
+@pytest.mark.quick("True")
 @pytest.mark.parametrize("published", [False, True])
 def test_command__says_that_components_never_met(
     lake: Lake, invoke: Command, published: bool, monkeypatch: pytest.MonkeyPatch

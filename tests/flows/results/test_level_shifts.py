@@ -170,6 +170,7 @@ def shown_rows(table: Any, contest: str) -> dict[str, float]:
     return dict(zip(keys, rows["rating"], strict=True))
 
 
+@pytest.mark.slow
 def test_level__doors_show_the_same_ratings(lake: Lake, tmp_path: Path) -> None:
     """Lake, index, API, export, notebook and site: after each round, and now."""
     publish(lake, "run")
@@ -218,6 +219,7 @@ def test_level__next_round_begins_at_the_leaderboard(lake: Lake) -> None:
     assert after == dict(zip(rows[0].column("player").to_pylist(), rows[0].column("rating").to_pylist(), strict=True))
 
 
+@pytest.mark.slow
 def test_level__parts_of_a_change_have_the_shift(lake: Lake) -> None:
     shifted = 0
     for row in rated(lake).to_pylist()[-40:]:

@@ -86,6 +86,7 @@ def test_follow__without_new_contests_sends_one_request_and_writes_nothing(site:
     assert len(site.asked) == 2
 
 
+@pytest.mark.slow
 def test_follow__a_corrected_contest_reaches_the_tables(site: Site, lake: Lake, tmp_path: Path) -> None:
     followed(lake)
     site.contests[8] = turned(site.contests[8])
@@ -98,7 +99,7 @@ def test_follow__a_corrected_contest_reaches_the_tables(site: Site, lake: Lake, 
     assert "contest 8, changed" in " ".join(report.lines())
 
 
-@pytest.mark.quick("rated")
+@pytest.mark.slow
 @pytest.mark.parametrize("left", ["ingested", "rated"])
 def test_follow__completes_unfinished_work_without_new_contests(site: Site, lake: Lake, left: str) -> None:
     ingest(lake, CONTESTS[:20], "site")
@@ -335,6 +336,7 @@ def test_command__an_error_of_one_source_does_not_stop_the_others(lake: Lake, mo
     assert_published(lake, "codeforces-elo-mmr")
 
 
+@pytest.mark.slow
 def test_every__logs_one_line_a_pass_and_each_warning_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     sites, now = two_sites(monkeypatch), [0.0]
     rejected = [(one, f"ctftime, contest {one}: it has no participants") for one in "78"]

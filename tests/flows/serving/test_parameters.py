@@ -83,6 +83,7 @@ def test_cases__have_every_parameter() -> None:
     assert len(CASES) > 50
 
 
+@pytest.mark.slow
 def test_parameters__of_any_kind_have_an_answer(app: Starlette) -> None:
     check(app, product(CASES, FEW))
 

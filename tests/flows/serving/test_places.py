@@ -164,6 +164,7 @@ def assert_outputs_agree(lake: Lake, folder: Path, invoke: Command) -> list[dict
     return published
 
 
+@pytest.mark.slow
 def test_outputs__of_one_publish_agree_row_by_row(lake: Lake, tmp_path: Path, invoke: Command) -> None:
     board = assert_outputs_agree(lake, tmp_path, invoke)
     kept = {name for row in by_twin(board, PlaceOptions(**STORED)) for name in row}

@@ -126,6 +126,7 @@ def test_site__large_pages_and_scripts_have_compressed_copies(site: Path) -> Non
     assert not list(site.glob("*.gz"))
 
 
+@pytest.mark.slow
 def test_publish__writes_a_lost_copy_again(lake: Lake, site: Path) -> None:
     copy = next(site.glob("static/*/site.css.gz"))
     before = copy.read_bytes()
@@ -152,6 +153,7 @@ def test_publish__of_one_more_round_rewrites_only_what_changed(lake: Lake, site:
     assert [path.name.partition("-")[0] for path in after.keys() - before.keys()] == ["21"]
 
 
+@pytest.mark.slow
 def test_publish__keeps_old_levels_of_histories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ranklake.flows.site.shards._SHARD_ROWS", 16)
     lake = lake_of(tmp_path / "lake", CONTESTS[:20])
@@ -227,6 +229,7 @@ def test_publish__last_write_is_the_switch(lake: Lake, tmp_path: Path, monkeypat
     assert paths.count("index.html") == 1
 
 
+@pytest.mark.slow
 def test_publish__keeps_the_version_before_and_removes_older_ones(lake: Lake, site: Path) -> None:
     first = content(site)
     add_rounds(lake, 20, 21)
@@ -248,6 +251,7 @@ def test_publish__refuses_a_folder_of_something_else(lake: Lake, tmp_path: Path)
     assert (tmp_path / "site/data/mine.txt").read_text() == "precious"
 
 
+@pytest.mark.slow
 def test_publish__refuses_the_site_of_another_run(lake: Lake, tmp_path: Path) -> None:
     publish_site(lake, "run", str(tmp_path / "site"))
     rate_run(lake, run="other", system="elo")
@@ -269,6 +273,7 @@ def test_site__of_a_system_without_performances_shows_none(lake: Lake, tmp_path:
                    for path in (tmp_path / "plain/data/contests").iterdir())  # fmt: skip
 
 
+@pytest.mark.slow
 def test_publish__afresh_repairs_a_damaged_file(lake: Lake, site: Path) -> None:
     good = content(site)
     damaged = next((site / "data/histories").rglob("*.gz"))
@@ -312,6 +317,7 @@ def test_report__is_one_line() -> None:
     )
 
 
+@pytest.mark.slow
 def test_site__of_no_titles_and_decimals_is_written(tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS[:6])
     rate_run(lake, system="trueskill")

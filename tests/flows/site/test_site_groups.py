@@ -91,6 +91,7 @@ def test_site__shows_countries_and_the_players_of_each_group(lake: Lake, tmp_pat
     assert shown["rating"] == pytest.approx([row["rating"] for row in groups], abs=0.5)
 
 
+@pytest.mark.slow
 def test_site__of_many_groups_has_pages_of_the_best(
     lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +102,7 @@ def test_site__of_many_groups_has_pages_of_the_best(
     assert len([path for path in (version(site) / "groups").iterdir() if "-all." not in path.name]) == 2
 
 
+@pytest.mark.slow
 def test_site__of_changed_attributes_is_a_new_version(lake: Lake, tmp_path: Path) -> None:
     site = published(lake, tmp_path)
     record(lake, tmp_path, COUNTRIES)

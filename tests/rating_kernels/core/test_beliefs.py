@@ -213,7 +213,7 @@ def test_restore__then_rating_on_gives_the_bits_of_never_having_stopped(chosen: 
     assert through.n_rounds.min() > 110
 
 
-@pytest.mark.quick("1.0")
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 1.0])
 def test_restore__of_a_store_that_large_rounds_left_gives_the_same_bits(rho: float) -> None:
     params, n = SYSTEM.params(rho=rho, weight_limit=0.5), 1100

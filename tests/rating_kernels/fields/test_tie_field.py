@@ -25,6 +25,7 @@ def groups(ratio: float = 1.0):
     return draw.normal(1500, 500, n), rate, draw.uniform(0.5, 2.0, n), np.cumsum([0, *SIZES])
 
 
+@pytest.mark.quick("1.0")
 @pytest.mark.parametrize("ratio", [1.0, 30.0])
 def test_tied_sums__are_those_of_all_pairs(ratio: float) -> None:
     mu, rate, weight, first = groups(ratio)

@@ -31,6 +31,7 @@ def test_resampled_sums__have_the_same_draws_for_two_systems() -> None:
     assert not np.array_equal(again, resampled_sums(one, seed=1))
 
 
+@pytest.mark.slow
 def test_resampled_sums__of_many_rounds_are_drawn_in_blocks() -> None:
     n = 3 * MOST_UNITS + 5
     values = np.random.default_rng(3).normal(1.0, 1.0, n)

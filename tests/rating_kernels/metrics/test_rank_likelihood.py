@@ -91,7 +91,7 @@ def test_rank_likelihood__depends_on_neither_the_origin_nor_the_unit_nor_the_ord
     assert rank_likelihood(kept, law.take(order)) == pytest.approx(expected[order], abs=1e-9)
 
 
-@pytest.mark.quick("12-500-logistic", "3-3000-normal")
+@pytest.mark.quick("12-500-logistic")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("n", "rounds"), [(3, 3000), (12, 500), (200, 20)])
 def test_rank_likelihood__is_best_for_the_true_parameters(shape: Any, n: int, rounds: int) -> None:

@@ -86,6 +86,7 @@ def test_evidence__score_is_its_derivative() -> None:
         assert score[place] == pytest.approx(slope, rel=1e-5, abs=1e-9), place
 
 
+@pytest.mark.slow
 def test_evidence__information_is_the_expected_square_of_the_score() -> None:
     at = point(evidence())
     draw = np.random.default_rng(4)

@@ -144,7 +144,7 @@ def test_sweeps__with_skewed_performances_end_at_the_mode_of_each_player() -> No
         np.testing.assert_allclose(result.smooth_mu[rows] - SKEWED.mu_init, mode, rtol=0, atol=1e-3)
 
 
-@pytest.mark.quick("contests", "duels", "ranked")
+@pytest.mark.quick("duels")
 @pytest.mark.parametrize(
     ("sizes", "n_players", "factor", "params"),
     [

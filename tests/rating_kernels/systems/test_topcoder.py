@@ -175,7 +175,7 @@ def test_topcoder__is_not_monotone_as_losing_on_purpose_pays(seasons) -> None:
     assert farming[FARMED.stop :].max() > honest.max() + 100
 
 
-@pytest.mark.quick("1.0")
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 1.0, math.inf])
 def test_elo_mmr__gives_nothing_for_the_same_losses(seasons, rho: float) -> None:
     """Theorem 5.5."""

@@ -77,7 +77,7 @@ def test_shards__depend_on_the_contests_and_not_on_the_ingests(small: None, lake
     assert [int(name.partition("-")[0]) for name in shards_of(metadata)] == at_once[:-1]
 
 
-@pytest.mark.quick("37")
+@pytest.mark.slow
 @pytest.mark.parametrize("late", [0, 37, 99])
 def test_shards__a_late_contest_changes_few(small: None, lake: Lake, late: int) -> None:
     contests = games(0, 300)
@@ -108,7 +108,7 @@ def changed() -> Iterator[Contest]:
     yield from games(60, 75)
 
 
-@pytest.mark.quick("True")
+@pytest.mark.slow
 @pytest.mark.parametrize("done", [False, True])
 def test_shards__an_ingest_killed_at_any_write_is_all_or_nothing(tmp_path: Path, small: None, done: bool) -> None:
     twin = Lake.open(tmp_path / "twin", create=True)

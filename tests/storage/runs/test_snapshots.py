@@ -108,6 +108,7 @@ bits = st.integers(0, 2**64 - 1) | st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lengths=st.lists(st.integers(0, 6), max_size=40),

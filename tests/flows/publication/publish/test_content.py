@@ -35,7 +35,7 @@ def test_publish__deviations_change_the_display_ratings_in_all_tables(published:
     assert_published(published)
 
 
-@pytest.mark.quick("atcoder")
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["elo", "codeforces", "atcoder"])
 def test_publish__supports_systems_without_performances_and_with_offsets(lake: Lake, system: str) -> None:
     rate_run(lake, run="other", system=system, max_rounds=20)

@@ -43,7 +43,7 @@ def damage(lake: Lake, name: str, how: str) -> None:
         data.write_bytes(b"x" * data.stat().st_size)
 
 
-@pytest.mark.quick("players-*", "leaderboard-*")
+@pytest.mark.quick("players-torn log")
 @pytest.mark.parametrize(
     ("name", "how"),
     [
@@ -156,6 +156,7 @@ def test_publish_command__without_the_package_ends_with_one_line(lake: Lake) -> 
     assert err.decode() == f"Error: publishing needs the package deltalake: {install_extra('publish')}\n"
 
 
+@pytest.mark.slow
 def test_publish_command__reports_in_one_line(lake: Lake) -> None:
     def said(*more: str) -> str:
         done = CliRunner().invoke(cli, ["publish", "--run", "run", "--lake", lake.url, *more], catch_exceptions=False)

@@ -23,7 +23,7 @@ from ranklake.storage import Contest, Lake
 from ranklake.storage.lake.schemas import PUBLISHED
 
 
-@pytest.mark.quick("added")
+@pytest.mark.slow
 @pytest.mark.parametrize("corrections", [[], [CONTESTS[20]]], ids=["added", "corrected"])
 def test_publish__a_column_of_a_later_release_is_null_in_earlier_rows(
     published: Lake, monkeypatch: pytest.MonkeyPatch, corrections: list[Contest]

@@ -86,7 +86,7 @@ def test_rate__a_slow_system_has_a_snapshot_every_few_seconds(lake: Lake, monkey
     assert len(Run.open(lake, "run").snapshots()) > 4
 
 
-@pytest.mark.quick("0")
+@pytest.mark.slow
 @pytest.mark.usefixtures("snapshots_often")
 @pytest.mark.parametrize("keep", [0, 1, 2, 3])
 def test_rate__beliefs_from_a_snapshot_are_those_of_the_whole_history(tmp_path: Path, keep: int) -> None:
@@ -100,6 +100,7 @@ def test_rate__beliefs_from_a_snapshot_are_those_of_the_whole_history(tmp_path: 
     assert same_tables(rated(lake), rated(fresh(tmp_path, contests, rho=0.3)))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("snapshots_often")
 def test_rate__a_correction_resumes_from_the_newest_snapshot_before_it(tmp_path: Path, lake: Lake) -> None:
     rate_run(lake)

@@ -53,6 +53,7 @@ def test_rate__records_the_kind_of_machine(rated_once: Lake) -> None:
     assert all(word in machine() for word in ("numba", "numpy"))
 
 
+@pytest.mark.quick("recorded")
 @pytest.mark.parametrize("recorded", [ELSEWHERE, ""], ids=["recorded", "release 0.1"])
 def test_rate__continues_after_rounds_of_another_machine_once_that_is_accepted(
     rated_once: Lake, tmp_path: Path, invoke: Command, recorded: str
@@ -95,6 +96,7 @@ def test_rate__never_accepts_more_than_rounding(lake: Lake, invoke: Command) -> 
     assert [path.read_bytes() for path in manifests(lake)] == before
 
 
+@pytest.mark.slow
 def test_replay__says_that_another_machine_rated_the_rounds(rated_once: Lake, tmp_path: Path, invoke: Command) -> None:
     lake = copy_of(rated_once, tmp_path / "lake")
     command = ("verify", "--run", "run", "--replay", ":", "--lake", lake.url)

@@ -96,7 +96,7 @@ def test_rate__does_not_change_another_run(lake: Lake) -> None:
     assert Run.names(lake) == ["other", "run"]
 
 
-@pytest.mark.quick("0-order", "0-weight", "29-time")
+@pytest.mark.quick("29-time")
 @pytest.mark.parametrize("what", changed(CONTESTS_MADE[29]))
 @pytest.mark.parametrize("at", [0, 29])
 def test_rate__a_corrected_contest_is_rated_again_with_all_after_it(
@@ -136,6 +136,7 @@ def test_rate__a_new_title_rates_nothing_again(undisturbed: Lake) -> None:
     assert stamps(folder(undisturbed, "")) == before
 
 
+@pytest.mark.quick("1")
 @pytest.mark.parametrize("n_more", [1, 40])
 def test_rate__appended_contests_leave_earlier_rounds_unchanged(tmp_path: Path, n_more: int) -> None:
     contests = synthetic(60 + n_more)

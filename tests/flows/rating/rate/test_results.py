@@ -19,7 +19,7 @@ from ranklake.storage.lake.limits import Limits
 from ranklake.storage.lake.schemas import CONTESTS
 
 
-@pytest.mark.quick("serial", "three-threads")
+@pytest.mark.quick("three-threads")
 def test_rate__engines_and_files_of_standings_change_no_byte(tmp_path: Path, engine: Engine) -> None:
     contests = synthetic(30, seed=4, large=11)
     serial, other = (lake_of(tmp_path / name, contests) for name in ("serial", "other"))

@@ -74,6 +74,7 @@ def test_workers__write_the_snapshots_of_one_process(engine: Any, expected: Lake
     assert len(newest_files(lake)) >= 1 + 1540 // 100
 
 
+@pytest.mark.slow
 def test_workers__resume_from_what_other_workers_wrote(expected: Lake, tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     rate_run(lake, engine=InProcessEngine(4), max_rounds=7)
@@ -84,6 +85,7 @@ def test_workers__resume_from_what_other_workers_wrote(expected: Lake, tmp_path:
     assert same_beliefs(newest[0][0], newest[1][0])
 
 
+@pytest.mark.quick("error0")
 @pytest.mark.parametrize("error", [LakeError("read-only file system"), PermissionError("no")])
 def test_driver__writes_the_snapshots_if_a_worker_cannot(
     error: Exception, expected: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog

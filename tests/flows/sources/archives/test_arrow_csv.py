@@ -60,6 +60,7 @@ SLOW = [("table", ending) for ending in COMPRESSED if ending] + [(what, ".gz") f
 AT_ONCE = 5  # processes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "ending", "turns"),
     [("encoded", "", 1), *(pytest.param(*case, 2, marks=pytest.mark.slow) for case in SLOW)],

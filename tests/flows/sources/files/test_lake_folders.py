@@ -195,6 +195,7 @@ def test_delta__without_its_package_says_what_to_install(tmp_path: Path, monkeyp
         read(root)
 
 
+@pytest.mark.slow
 def test_delta__of_a_run_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     invoke, place = Command(monkeypatch, capsys), ("--lake", tmp_path / "lake")
     for table in (

@@ -41,6 +41,7 @@ def test_ctf_has_distinct_unusual_names() -> None:
     assert {"\u00a0", "Unknown", "unknown\t"} <= names
 
 
+@pytest.mark.slow
 def test_reddit_has_one_empty_contest() -> None:
     path, report = shared("elo-datasets/reddit.tar.xz"), IngestReport()
     assert len(list(read_contests(path, report=report))) == report.contests == 999

@@ -249,6 +249,7 @@ RULES: dict[str, tuple[Table, str, list[Any], str, list[int]]] = {
 }
 
 
+@pytest.mark.quick("*-parquet")
 @both
 @pytest.mark.parametrize(("table", "key", "values", "words", "at"), RULES.values(), ids=RULES.keys())
 def test_a_fault_names_file_contest_and_rows_and_can_be_skipped(

@@ -242,6 +242,7 @@ def test_ingest__from_first_response_to_leaderboard_and_a_later_correction(lake:
 HTML = b"<!DOCTYPE html><html><title>Just a moment...</title>\x1b[2J"
 
 
+@pytest.mark.quick("*a web page*", "response6-*", "response8-*")
 @pytest.mark.parametrize(
     ("response", "message"),
     [

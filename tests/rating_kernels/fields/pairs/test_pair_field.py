@@ -135,6 +135,7 @@ def test_sums__are_the_same_bits_however_the_work_is_shared(shape: str) -> None:
             assert np.array_equal(pair_sums(kinds, mu, variance, engine.map), expected)
 
 
+@pytest.mark.quick("usual", "performances", "equals", "any sigma", "two clusters", "one newcomer", "one apart")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sums__of_several_kinds_are_those_of_each(shape: str) -> None:
     mu, variance = players(shape, 1200)
@@ -154,6 +155,7 @@ def test_normal__gives_each_pair_one_point(shape: str) -> None:
     assert sums.max() <= weight.sum() + 1e-8
 
 
+@pytest.mark.quick("logistic-*", "*-usual")
 @pytest.mark.parametrize("shape", ["usual", "any sigma", "two clusters", "long"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums__do_not_depend_on_where_zero_is_nor_on_the_unit_nor_on_the_order(shape: str, kind: str) -> None:
