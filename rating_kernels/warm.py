@@ -33,6 +33,7 @@ PARTS = ("large", "small")  # of a system
 SCORES = "metrics"  # the kernels of `evaluate` and `search`
 SMOOTHING = "smoothing"  # the kernels of `smooth_history` and `smooth`
 CHANCES = "chances"  # the kernels that learn nu and the advantage from games
+PROBLEMS = "problems"  # the kernels of difficulties of problems, and of ratings from problems
 _FEW = 3  # participants of a small round
 
 
@@ -42,7 +43,7 @@ def is_warm(part: str) -> bool:
 
 
 def warm_part(part: str) -> None:
-    """Compile a part or load it from the cache: ``metrics``, ``smoothing``, ``chances``, or as ``elo-mmr.small``."""
+    """Compile a part or load it from the cache: one of those above, or as ``elo-mmr.small``."""
     system, _, kind = part.partition(".")
     if part == SCORES:
         _score()
@@ -50,6 +51,8 @@ def warm_part(part: str) -> None:
         _smooth()
     elif part == CHANCES:
         _learn()
+    elif part == PROBLEMS:
+        _solve()
     else:
         {"large": _large, "small": _small}[kind](SYSTEMS[system])
     cache_folder.mark_warm(part)
@@ -100,6 +103,17 @@ def _learn() -> None:
     one, won, nothing = np.ones(1), np.ones(1, np.int8), np.empty(0)
     sums_of_leads(one, one, won, nothing, nothing, 0.0, 1.0, False)
     sums_of_scores(one, one, one, one, won, nothing, 1.0, False)
+
+
+def _solve() -> None:
+    """The difficulties of a problem and the slope, with a table and without one, and a rating from a problem."""
+    from .problems.difficulty import DIRECT, Entrants, slope_score
+    from .problems.players import problem_ratings
+
+    one = np.ones(1)
+    for n in (_FEW, DIRECT + 1):
+        slope_score(Entrants.of(np.linspace(1400.0, 1600.0, n)), one, one, 400.0)
+    problem_ratings(one, one, Ragged(np.array([0, 1]), one), one, one)
 
 
 def _small(system: System) -> None:

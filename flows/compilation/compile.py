@@ -24,7 +24,16 @@ import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.core import cache_folder
-from ranklake.rating_kernels.warm import CHANCES, PARTS, SCORES, SMOOTHING, is_warm, report_compiled, warm_part
+from ranklake.rating_kernels.warm import (
+    CHANCES,
+    PARTS,
+    PROBLEMS,
+    SCORES,
+    SMOOTHING,
+    is_warm,
+    report_compiled,
+    warm_part,
+)
 
 from ..common.cpus import available_cpus
 from ..common.progress import time_left
@@ -34,7 +43,7 @@ log = logging.getLogger("ranklake.kernels")
 
 
 _KERNELS = {"elo-mmr.small": 45, "elo-mms.small": 40, "elo-mmx.small": 40, "elo-r.small": 30}  # about, by part
-_KERNELS |= {SCORES: 25, SMOOTHING: 25, CHANCES: 4}
+_KERNELS |= {SCORES: 25, SMOOTHING: 25, CHANCES: 4, PROBLEMS: 10}
 _OTHERS = 15  # kernels of another part, about
 _SECONDS = 0.4  # about, of a kernel on two cores
 

@@ -9,9 +9,9 @@ import pytest
 
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.registry import of_contests
-from ranklake.rating_kernels.warm import CHANCES, PARTS, SCORES, SMOOTHING, warm_part
+from ranklake.rating_kernels.warm import CHANCES, PARTS, PROBLEMS, SCORES, SMOOTHING, warm_part
 
-EVERY = [SCORES, SMOOTHING, CHANCES, *(f"{name}.{part}" for name in SYSTEMS for part in PARTS)]
+EVERY = [SCORES, SMOOTHING, CHANCES, PROBLEMS, *(f"{name}.{part}" for name in SYSTEMS for part in PARTS)]
 
 LOAD = """
 import sys

@@ -1,0 +1,1 @@
+"""Difficulties of problems, and ratings of players from the problems that they solved."""
