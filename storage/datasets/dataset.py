@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -167,7 +170,7 @@ class Dataset:
                     lease.lake.delete(path)
         else:
             lease.lake.delete_folder(layout.dataset_folder(name, "contests"))
-        for part in ("standings", "players", "log", "sources", "attributes"):
+        for part in ("standings", "players", "log", "sources", "attributes", "results"):
             lease.lake.delete_folder(layout.dataset_folder(name, part))
 
     @property
@@ -214,6 +217,21 @@ class Dataset:
         _, version = read_root(self.lake, path)
         lease.check()
         lease.lake.replace_bytes(path, parquet.encode(table, "attributes"), version)
+
+    def participants(self) -> Iterator[StandingsPart]:
+        """All standings under the current names of the players, disqualified ones included."""
+        parts = self._stored.parts()
+        if self._corrections is None:
+            return parts
+        named = self._corrections.named
+        return (replace(part, player=named(part)) for part in parts)
+
+    def named(self, place: npt.NDArray[np.intp], player: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """The current index of the player of each of some rows, given the place of its contest, ascending."""
+        if self._corrections is None:
+            return player
+        offsets = np.searchsorted(place, np.arange(self.contests.num_rows + 1))
+        return self._corrections.named(StandingsPart(0, offsets, player, player, player))
 
     def standings(self, start: int = 0, stop: int | None = None) -> Iterator[StandingsPart]:
         """Corrected standings of the contests from ``start`` to ``stop``, in rated order, many contests at a time.

@@ -13,7 +13,7 @@ SEARCHES = "searches"
 TEMPORARY_PREFIX = ".tmp-"  # followed by no suffix: readers' globs match dot-files too
 FENCE_PREFIX = "writing-"
 
-DatasetPart: TypeAlias = Literal["contests", "standings", "players", "log", "sources", "attributes"]
+DatasetPart: TypeAlias = Literal["contests", "standings", "players", "log", "sources", "attributes", "results"]
 
 RESERVED = frozenset({RAW, RUNS, PUBLISHED, SEARCHES})
 MAX_NAME = 100  # characters of the name of a data set, run, search or source
@@ -79,6 +79,11 @@ def contests_file(dataset: str) -> str:
 def attributes_file(dataset: str) -> str:
     """The table of the players' attributes; replaced as a whole."""
     return dataset_file(dataset, "attributes", "attributes.parquet")
+
+
+def results_file(dataset: str) -> str:
+    """The table of the contests with results of problems; replacing it is the commit of an ingest of results."""
+    return dataset_file(dataset, "results", "results.parquet")
 
 
 def raw_folder(source: str, kind: str = "") -> str:

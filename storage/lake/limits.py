@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Limits:
     """Sizes of files and of reads.
 
-    ``file_rows``, ``file_games``: consecutive contests share a file until it has so many participations or games, so
-    that a million small contests need few files.
+    ``file_rows``, ``file_games``: consecutive contests share a file until it has so many participations, or so many
+    games or results of problems, so that a million small contests need few files.
     ``view_rows``: contests that follow each other in one file are returned as a view from so many rows on. Shorter
     ranges, as after corrections and sorting, are copied together: each costs a few array operations, as does a file.
     ``gathered_rows``: rows that are copied together.

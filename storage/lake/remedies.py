@@ -38,6 +38,8 @@ def remedy_for(path: str, sources: Sequence[str] = ()) -> str:
         return f"delete it and {index}, and the next `ranklake ingest` of the site requests it again"
     if name == "attributes":
         return f"delete it, and `ranklake attributes FILE --dataset {top}` writes it again"
+    if name == "results":
+        return f"delete the folder {top}/results, and `ranklake ingest results FILES --dataset {top}` makes it again"
     if name == "sources":
         site = more[0].removesuffix(".json")
         return f"delete it, and `ranklake normalise --source {site} --dataset {top}` makes it again"

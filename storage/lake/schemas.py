@@ -177,6 +177,43 @@ ATTRIBUTES = pa.schema(
     ]
 )
 
+_PROBLEM = _field("problem", pa.string(), "the problem, unique in its data set")
+
+RESULTS = pa.schema(
+    [
+        _CONTEST_ID,
+        _PLAYER,
+        _field("problem", pa.dictionary(pa.int32(), pa.string()), "the problem that the player attempted"),
+        _field("share", pa.float64(), "share of the problem that the player solved, from 0 to 1"),
+        _field(
+            "after", pa.float64(), "when, after the start of the contest; null if unknown", "seconds", nullable=True
+        ),
+        _field("attempts", pa.int32(), "submissions; null if unknown", nullable=True),
+    ]
+)
+
+RESULT_CONTESTS = pa.schema(
+    [
+        _CONTEST_ID,
+        _field("content_digest", pa.string(), "BLAKE2b-128 of the results; no rating depends on it", "hex"),
+        _field("file", pa.string(), "name of the file of results that holds them"),
+        _field("row_start", pa.int64(), "where its rows begin in that file", "row"),
+        _field("n_rows", pa.int32(), "its rows there", "rows"),
+    ]
+)
+
+PROBLEMS = pa.schema(
+    [
+        _PROBLEM,
+        _field("name", pa.string(), "title; null if unknown", nullable=True),
+        _field("url", pa.string(), "where people read it; null if nowhere", nullable=True),
+        _field("position", pa.int32(), "place in the order of its contests; null if unknown", nullable=True),
+        _field("tags", pa.list_(pa.string()), "topics; null if unknown", nullable=True),
+        _field("max_score", pa.float64(), "score of a full solve; null if unknown", nullable=True),
+        _field("same_as", pa.string(), "the problem that this one is under another id; null if none", nullable=True),
+    ]
+)
+
 LOG = pa.schema(
     [
         _field("kind", pa.string(), "what was done: remove, disqualify, reinstate, alias or unalias"),
@@ -264,6 +301,9 @@ TABLES = {
     "games": GAMES,
     "players": PLAYERS,
     "attributes": ATTRIBUTES,
+    "results": RESULTS,
+    "result_contests": RESULT_CONTESTS,
+    "problems": PROBLEMS,
     "log": LOG,
     "rounds": ROUNDS.append(_RATED),
     "smoothed": SMOOTHED,

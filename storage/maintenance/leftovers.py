@@ -9,7 +9,8 @@ from ..lake.errors import LakeError, MissingError
 from ..lake.layout import FENCE_PREFIX, TEMPORARY_PREFIX, fence_folder, fence_number
 from ..leases.holder import LEASE_PREFIX, lease_holder, lease_number, read_lease
 
-_COLLECTED = ("standings", "players", "contests", "log")  # of a data set: the next commit removes what is left there
+# Of a data set: the next commit removes what is left there.
+_COLLECTED = ("standings", "players", "contests", "log", "results")
 
 
 class Leftovers(NamedTuple):

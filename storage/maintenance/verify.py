@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from ..datasets.corrections import among_rated
 from ..datasets.dataset import Dataset
 from ..datasets.rating_limits import RatingLimits
+from ..datasets.results import StoredResults
 from ..datasets.tables.games import GAMES_KIND
 from ..datasets.tables.rows import Row, contents, rows_of
 from ..datasets.tables.standings import Longs, concatenate_ranges, part_of
@@ -125,6 +126,10 @@ def verify_dataset(dataset: Dataset, on_file: Callable[[], None] = lambda: None)
         yield str(error)
     try:
         dataset.attributes()
+    except LakeError as error:
+        yield str(error)
+    try:
+        yield from StoredResults.open(dataset.lake, dataset.name).problems_in()
     except LakeError as error:
         yield str(error)
     files: dict[str, list[Row]] = {}

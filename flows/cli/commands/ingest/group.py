@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from . import files, games, sites
+from . import files, games, results, sites
 
 
 @click.group()
@@ -17,6 +17,7 @@ for command in (
     files.ingest_database,
     games.ingest_synthetic,
     games.ingest_games,
+    results.ingest_results,
     sites.ingest_kaggle,
     *sites.site_commands(),
 ):

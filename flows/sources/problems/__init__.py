@@ -1,0 +1,1 @@
+"""Tables of results of problems, and of problems."""
