@@ -26,6 +26,8 @@ from ..frames.kinds import SUFFIX
 from ..frames.rating import RatedResults
 from ..frames.results import Reading
 from ..frames.run_state import RunState
+from ..problems.difficulties import RunProblems
+from ..problems.options import ProblemOptions
 from ..results.components import Components
 from ..results.display import Display
 from ..results.level_shifts import LevelShifts
@@ -173,6 +175,11 @@ class RunHistory:
     def chances(self) -> RunChances | None:
         """What the run has learnt of games between two; None if the contests have more participants."""
         return learnt_chances(RatedRounds(Lake.open(self.lake), self.run))
+
+    def problems(self, options: ProblemOptions, contest: str | None) -> pa.Table:
+        """The difficulties of the problems of the run's contests, or of one of them."""
+        found = RunProblems(Lake.open(self.lake), self.run, options)
+        return found.of_contest(found.table(), contest)
 
     def components(self, stop: int | None = None) -> Components:
         """Who met whom in the run, or in its rounds before ``stop``."""

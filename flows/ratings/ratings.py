@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ranklake.rating_kernels.metrics.metrics import SCALE
+from ranklake.rating_kernels.problems.difficulty import SCALE as SCALE_OF_PROBLEMS
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.storage import Lake, Run
 from ranklake.storage.runs.components import Meetings
@@ -30,6 +31,7 @@ from ..frames.notebook import titled_table, warn_user
 from ..frames.periods import PeriodName
 from ..frames.rating import rate_results
 from ..frames.results import Reading, named_columns
+from ..problems.options import Count, ProblemOptions
 from ..results.components import Components
 from ..results.meetings import join
 from ..results.rating_format import RatingFormat
@@ -427,6 +429,52 @@ class Ratings(PlayerRatings[FrameT]):
         if not len(found.time_seconds):
             raise ValueError(f"player {player!r} has no smoothed contest")
         return difference_between(player, found, *dates)
+
+    @checked
+    def problems(
+        self,
+        count: Count = "all",
+        *,
+        contest: str | None = None,
+        time_limit: float | None = None,
+        scale: float | Literal["fit"] = SCALE_OF_PROBLEMS,
+        uncertain: bool | None = None,
+    ) -> FrameT:
+        """How difficult the problems of a run's contests were: a player with the rating ``difficulty`` solves the
+        problem with chance 1/2.
+
+        Parameters
+        ----------
+        count
+            The participants that count: ``all`` of the problem's contests, those who ``submitted`` anything there,
+            those who ``reached`` it or a later problem, or those who ``attempted`` it.
+        contest
+            Only the problems of this contest.
+        time_limit
+            Later solves are failures, seconds after the start of the contest.
+        scale
+            Rating points in which the odds of a solve change tenfold; ``"fit"`` chooses it by all solves.
+        uncertain
+            Whether uncertain ratings flatten the chances; by default if the system has an uncertainty.
+
+        Returns
+        -------
+        frame
+            A row a problem, hardest first: ``problem, name, contest, contests, difficulty, deviation, counted, solved,
+            share, bound, rating_80, first_solved, first_solver``. See ``docs/problems.md``.
+
+        Raises
+        ------
+        ValueError
+            The ratings are not those of a run in a lake (:meth:`open`), or an argument is out of range.
+        LakeError
+            The data set of the run has no results of problems.
+        """
+        if self._source is None:
+            raise ValueError("problems are those of a run in a lake: Ratings.open(lake, run) opens one")
+        options = ProblemOptions(count, time_limit, None if scale == "fit" else float(scale), uncertain)
+        found: FrameT = as_kind(self._source.problems(options, contest), self._kind)
+        return found
 
     def plot_player(self, *players: Any) -> Figure:
         """The rating of one player over time with the performances, or of several players.

@@ -7,16 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from helpers.documents import ROOT, Follow, blocks_of, page
+from helpers.documents import ROOT, Follow, blocks_of, page, rows
 
 from ranklake.rating_kernels.chances.three_way import three_way
 
 TEXTS = [block for block in blocks_of(page("chances"), "text") if "Z =" not in block]
-
-
-def rows(printed: str) -> str:
-    """What was printed without lines of tables, with single blanks."""
-    return "\n".join(re.sub(r"[│┃\s]+", " ", line).strip() for line in printed.splitlines())
 
 
 @pytest.mark.slow  # the commands take some seconds

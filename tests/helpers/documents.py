@@ -26,6 +26,11 @@ def blocks_of(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
+def rows(printed: str) -> str:
+    """What was printed without lines of tables, with single blanks."""
+    return "\n".join(re.sub(r"[│┃\s]+", " ", line).strip() for line in printed.splitlines())
+
+
 def page(name: str) -> str:
     """The text of a page below docs/."""
     return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")

@@ -552,7 +552,7 @@ def test_ranklake__completes_its_public_names_alone() -> None:
     assert own == {
         "beliefs", "between", "compare", "components", "evaluate", "groups", "history", "hyperparameters", "label",
         "last_round", "leaderboard", "load", "open", "player", "plot_distribution", "plot_player", "predict",
-        "preview", "rate",
+        "preview", "problems", "rate",
         "save", "smooth", "system", "update",
     }  # fmt: skip
 

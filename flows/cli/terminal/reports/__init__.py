@@ -1,0 +1,1 @@
+"""Tables of reports for a terminal, of one kind of thing each."""
