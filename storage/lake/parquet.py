@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -90,13 +91,15 @@ def decode(data: bytes, name: str, path: str, columns: Sequence[str] | None = No
         reason = str(error).partition("\n")[0]
         raise damaged(path, f"not a readable Parquet file ({reason})") from error
     wanted = TABLES[name].names if columns is None else columns
+    present = table.column_names
     for column in OPTIONAL.get(name, ()):
-        if column in wanted and column not in table.column_names:
+        if column in wanted and column not in present:
             field = TABLES[name].field(column)
             table = table.append_column(field, pa.nulls(table.num_rows, field.type))
-    if absent := [column for column in wanted if column not in table.column_names]:
+            present.append(column)
+    if absent := [column for column in wanted if column not in present]:
         raise damaged(path, f"has no column {', '.join(absent)}")
-    return table.select(wanted)
+    return table if present == list(wanted) else table.select(wanted)
 
 
 def metadata_of(schema: pa.Schema) -> dict[str, str]:
@@ -116,7 +119,12 @@ def _check(schema: pa.Schema, name: str, path: str) -> None:
     check_format(int(version) if version.isdecimal() else version, path, sharded=SHARDS in metadata)
     if metadata.get("table") != name:
         raise damaged(path, f"holds {metadata.get('table')}, expected {name}")
-    for field in TABLES[name]:
-        index = schema.get_field_index(field.name)
-        if index >= 0 and schema.field(index).type != field.type:
-            raise damaged(path, f"column {field.name} is {schema.field(index).type}, expected {field.type}")
+    found = dict(zip(schema.names, schema.types, strict=True))
+    for column, expected in _types(name).items():
+        if column in found and found[column] != expected:
+            raise damaged(path, f"column {column} is {found[column]}, expected {expected}")
+
+
+@cache
+def _types(name: str) -> dict[str, pa.DataType]:
+    return {field.name: field.type for field in TABLES[name]}
