@@ -294,10 +294,10 @@ def exact_zeta(u: float) -> tuple[float, Decimal]:
         return float(g * (1 - e) / (1 + e)), 4 * g * e / (1 - e * e)
 
 
-@pytest.mark.parametrize("u", [*np.logspace(-8, -1, 8), *np.linspace(0.05, 6, 120), *np.linspace(6, 40, 18), 700.0])
-def test_zeta__is_right_to_the_last_digits(u: float) -> None:
-    v, exact = exact_zeta(u)
-    assert abs(Decimal(float(_zeta(v))) - exact) <= Decimal("4e-15") * Decimal(max(1.0, v))
+def test_zeta__is_right_to_the_last_digits() -> None:
+    for u in (*np.logspace(-8, -1, 8), *np.linspace(0.05, 6, 120), *np.linspace(6, 40, 18), 700.0):
+        v, exact = exact_zeta(u)
+        assert abs(Decimal(float(_zeta(v))) - exact) <= Decimal("4e-15") * Decimal(max(1.0, v)), u
 
 
 def test_zeta__is_one_at_the_mode_and_nothing_far_out() -> None:
