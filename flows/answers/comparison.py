@@ -66,7 +66,10 @@ def compare(
         columns = _prediction(rows, players, components, games).pair_columns(one, other, neutral)
         numbers = zip(*(values.tolist() for values in columns.values()), strict=True)
         pairs = [pair | dict(zip(columns, of, strict=True)) for pair, of in zip(pairs, numbers, strict=True)]
-    notes = [apart(components, handles), "" if games is None else games.note]
+    notes = [
+        apart(components, [player.get("name") or player["handle"] for player in players]),
+        "" if games is None else games.note,
+    ]
     found = {"players": list(players), "pairs": pairs, "contests": contests, "note": "; ".join(filter(None, notes))}
     return found if games is None else found | {"games": games.facts() | {"neutral": neutral}}
 

@@ -79,10 +79,17 @@ class PublishedRun(IndexRows):
             "n_provisional": pc.sum(self.leaderboard_table.column("provisional")).as_py() or 0,
             "places": asdict(self.places),
             "components": None if self.components is None else list(self.components.sizes),
-            "note": "" if self.components is None else self.components.line(self._handles_of),
+            "note": self.components_line(),
             "chances": None if manifest.chances is None else manifest.chances.facts(),
             "last_time_seconds": self.last_time_seconds,
         }
+
+    def components_line(self) -> str:
+        """A line about players who never met, with their names; empty if there are none, or it is not known."""
+        if self.components is None:
+            return ""
+        named = lambda players: [self.names.get(one, one) for one in self._handles_of(players)]  # noqa: E731
+        return self.components.line(named, players=self.brand.players)
 
     def leaderboard(
         self,
@@ -118,15 +125,15 @@ class PublishedRun(IndexRows):
         """The names of the attributes of players, sorted."""
         return self._leaderboard.attributes
 
-    def with_names(self, rows: pa.Table) -> pa.Table:
-        """Rows with the column ``name`` after ``handle``, null without one, if the players of the run have names.
+    def with_names(self, rows: pa.Table, of: str = "handle", name: str = "name") -> pa.Table:
+        """Rows with the column ``name`` after that ``of`` handles, null without one, if the players have names.
 
         Rows of something else keep a column ``name`` of their own.
         """
-        if not self.names or "name" in rows.column_names or "handle" not in rows.column_names:
+        if not self.names or name in rows.column_names or of not in rows.column_names:
             return rows
-        names = pa.array(map(self.names.get, rows.column("handle").to_pylist()), pa.string())
-        return rows.add_column(rows.column_names.index("handle") + 1, "name", names)
+        names = pa.array(map(self.names.get, rows.column(of).to_pylist()), pa.string())
+        return rows.add_column(rows.column_names.index(of) + 1, name, names)
 
     def values(self, attribute: str, players: pa.ChunkedArray) -> list[str | None]:
         """The values of an attribute of players, given their indices."""

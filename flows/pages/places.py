@@ -12,14 +12,17 @@ from ..common.text import count
 from ..results.places import PlaceOptions
 
 _RULES = {
-    "separated": "players whose μ ± {width:.3g} σ overlap are not told apart",
+    "separated": "{players} whose μ ± {width:.3g} σ overlap are not told apart",
     "own": "those of μ ± {width:.3g} σ among the μ of all others",
 }
 
 
-def places_line(options: PlaceOptions, uncertainty: float) -> str:
-    """The legend of the places of a leaderboard: the rule of their intervals, unless the system has no uncertainty."""
-    rule = _RULES[options.rule].format(width=options.z * uncertainty)
+def places_line(options: PlaceOptions, uncertainty: float, players: str = "players") -> str:
+    """The legend of the places of a leaderboard: the rule of their intervals, unless the system has no uncertainty.
+
+    ``players``: the word for them.
+    """
+    rule = _RULES[options.rule].format(width=options.z * uncertainty, players=players)
     named = f"{rule} (rule {options.rule}, {100 * options.interval:g} %)"
     shown = [f"In brackets are the places that the skill may have: {named}."] if uncertainty else []
     few = [f"fewer than {count(options.min_rounds, 'round')}"] if options.min_rounds else []

@@ -18,6 +18,7 @@ from ranklake.storage.names.search import Search
 
 from ..chances.record import learnt_chances
 from ..chances.to_come import GamesToCome
+from ..common.brand import UNBRANDED, Brand
 from ..common.skipping import Skipping
 from ..engines.threads import Threads
 from ..execution.rater import BeliefColumns, select_beliefs
@@ -99,11 +100,12 @@ class RunPreview:
         latest = int(state.ends.max())
         return cls(run_name, rules, known, columns, n_rated, aliases, names, state.n_events, state.last_time, latest)
 
-    def preview(self, standings: Standings, engine: Threads | None = None) -> Preview:
+    def preview(self, standings: Standings, engine: Threads | None = None, brand: Brand = UNBRANDED) -> Preview:
         """The contest as the next one of the run. A pure function, safe in several threads.
 
         ``standings``: names of the data set, old ones too; other players are newcomers. Without a time, the contest
-        ends with the latest round. Raises as :func:`.preview.preview_next`; ValueError: two names are one player's.
+        ends with the latest round. ``brand``: with the words of the notes. Raises as
+        :func:`.preview.preview_next`; ValueError: two names are one player's.
         """
         rows = self._rows(standings.players, self.latest if standings.time_seconds is None else standings.time_seconds)
         display, ends = self.rules.display, (self.last_time, self.latest)
@@ -111,7 +113,7 @@ class RunPreview:
         found = preview_next(self.rules, standings, beliefs, self.n_events, ends, engine)
         given = rows >= self.n_rated
         new = {standings.players[row] for row in np.flatnonzero((beliefs["n_rounds"] == 0) & ~given).tolist()}
-        return name_newcomers(found, new, self._near, f"in run {self.run}")
+        return name_newcomers(found, new, self._near, f"in run {self.run}", brand)
 
     def _near(self, name: str) -> list[str]:
         """The names of players who were probably meant by a name."""

@@ -132,11 +132,6 @@ class Content:
         """The component of each player."""
         return self._rated.components()
 
-    @property
-    def components_line(self) -> str:
-        """A line about large components of players who never met; else empty."""
-        return self.components.line_in(self._dataset)
-
     def unrated(self) -> pa.Table:
         """The rows of unrated participants of all rounds, in order: ``UNRATED``, with their display ratings."""
         tables = [UNRATED.empty_table()]

@@ -79,21 +79,21 @@ class Components:
         """The numbers of the large components."""
         return large(self.of, self.n_rounds, self.min_rounds)
 
-    def line(self, names: Callable[[Sequence[int]], Sequence[Any]], remedy: str = "") -> str:
+    def line(self, names: Callable[[Sequence[int]], Sequence[Any]], remedy: str = "", players: str = "players") -> str:
         """A line about two or more large components, else empty.
 
         ``names``: the names of players, given their indices.
-        ``remedy``: what lists the components, a sentence.
+        ``remedy``: what lists the components, a sentence. ``players``: the word for them.
         """
         found = self.large
         if len(found) < 2:
             return ""
         shown, more = found[:_MOST_SHOWN], len(found) - _MOST_SHOWN
         sizes = [f"{self.sizes[number]:,}" for number in shown]
-        last = count(more, "smaller group") if more > 0 else f"{sizes.pop()} players"
+        last = count(more, "smaller group") if more > 0 else f"{sizes.pop()} {players}"
         such = [repr(name) for name in names([self.earliest[number] for number in shown])]
         about = f"{', '.join(sizes)} and {last}, such as {', '.join(such[:-1])} and {such[-1]}"
-        line = f"{count(len(found), 'group')} of players never met ({about}): their ratings cannot be compared"
+        line = f"{count(len(found), 'group')} of {players} never met ({about}): their ratings cannot be compared"
         return f"{line}. {remedy}" if remedy else line
 
     def line_in(self, dataset: Dataset, remedy: str = "") -> str:

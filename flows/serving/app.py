@@ -241,7 +241,7 @@ async def _on_problem(request: Request, problem: Exception) -> Response:
 
 async def _on_no_player(request: Request, error: Exception) -> Response:
     assert isinstance(error, NoPlayerError)
-    return await _on_problem(request, await missing_player(request, error, request.path_params["run"]))
+    return await _on_problem(request, await missing_player(request, error, run_of(request)))
 
 
 async def _on_beyond_end(request: Request, error: Exception) -> Response:

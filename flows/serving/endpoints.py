@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ranklake.storage import MissingError
@@ -130,7 +130,8 @@ def _groups(run: PublishedRun, values: Values) -> ManyRows:
     attribute = values["attribute"]
     if attribute is not None and attribute not in run.attributes:
         raise Problem.of_parameter("attribute", attribute, f"must be an attribute{_attributes(run)}")
-    return _page(run, run.groups(values["start"], values["limit"], attribute), values)
+    page = run.groups(values["start"], values["limit"], attribute)
+    return _page(run, replace(page, rows=run.with_names(page.rows, "best", "best_name")), values)
 
 
 def _attributes(run: PublishedRun) -> str:
@@ -196,7 +197,9 @@ def _compare(run: PublishedRun, values: Values) -> Any:
     handles = run.handles.listed(values["handles"])
     found = run.compare(handles, value, values["neutral"] == "true")
     if not found["players"]:
-        raise Problem.no_player(found["unknown"][0]["requested"], found["unknown"][0]["near"], run.name)
+        raise Problem.no_player(
+            found["unknown"][0]["requested"], found["unknown"][0]["near"], run.name, run.brand.player
+        )
     return found
 
 
@@ -232,7 +235,7 @@ def no_contest(run: PublishedRun, contest_id: str) -> Problem:
         raise Moved(other)
     found = run.contests(0, 5, contest_id[:100]).rows.column("contest_id").to_pylist()
     hint = f"; near it are {', '.join(map(repr, found))}" if found else ""
-    return Problem(404, f"no contest {contest_id[:200]!r} in run {run.name}{hint}", near=found)
+    return Problem(404, f"no {run.brand.contest} {contest_id[:200]!r} in run {run.name}", hint, near=found)
 
 
 def _search(run: PublishedRun, values: Values) -> ManyRows:

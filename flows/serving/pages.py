@@ -136,9 +136,9 @@ class ServerPages:
         """An error as a page, with links to what is similar."""
         links = links_of(request)
         run, root = request.app.state.served.runs.get(links.run), links.root
-        shown = {
+        shown: dict[str, Any] = {
             "title": problem.document()["title"],
-            "detail": problem.detail,
+            "detail": problem.without_hint,
             "heading": "",
             "within": run is not None,
         }
@@ -146,11 +146,14 @@ class ServerPages:
             near = [(one, ServerLinks(root, one).home) for one in problem.facts.get("runs", ())]
             html = self._templates.plain("error", near=near, root=root, **shown)
         else:
-            address = links.contest if "contest_id" in request.path_params else links.player
-            near = [(one, address(one)) for one in problem.facts.get("near", ())]
+            facts, names = run_page.facts(run), problem.facts.get("near", ())
+            if "contest_id" in request.path_params:
+                near = [(one, links.contest(one)) for one in names]
+            else:
+                near = [(facts.name_of(one), links.player(one)) for one in names]
             if "last" in problem.facts:
                 near, shown["heading"] = [("the last page", _last_page(request, problem))], "There is"
-            html = self._templates.render("error", run_page.facts(run), links, near=near, **shown)
+            html = self._templates.render("error", facts, links, near=near, **shown)
         headers = _HEADERS | {"cache-control": "no-store", "vary": "Accept"} | problem.headers
         return Response(html, problem.status, headers, media_type="text/html")
 

@@ -129,7 +129,7 @@ class Previews:
     def preview(self, run: PublishedRun, standings: Callable[[], Standings]) -> Preview:
         """The changes of all participants; raises as :meth:`answer`. ``standings`` may raise ``ValueError``."""
         try:
-            return self._state(run).preview(standings())
+            return self._state(run).preview(standings(), brand=run.brand)
         except LakeError as error:
             raise Problem(503, str(error)) from error
         except (ValueError, ArithmeticError) as error:

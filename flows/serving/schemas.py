@@ -65,6 +65,7 @@ _RATINGS, _CONTESTS = PUBLISHED["ratings"], PUBLISHED["contests"]
 _BOARD = _columns(PUBLISHED["leaderboard"])
 _RANKED: _Kinds = {name: kind for name, kind in _BOARD.items() if name not in _OF_PLACES}
 _RANGES: _Kinds = {name: _BOARD[name] for name in _OF_PLACES}
+_NAMED: _Kinds = {"name": "string?"}  # where players have display names
 _PLAYER: _Kinds = {**_RANKED, "attributes": "{string}", "first_contest": "ContestName", "last_contest": "ContestName",
                    "n_ranked": "integer", "change": "number?", "change_year": "number?", "peak": "Peak",
                    "next_title": "NextTitle?"}  # fmt: skip
@@ -110,18 +111,20 @@ SCHEMAS: dict[str, dict[str, Any]] = {
                      {"name": "string", "minimum": "number?", "colour": "string"}),
     "PlaceRule": _object("Who has a place, and how wide its interval is.", {
         "min_rounds": "integer", "max_sigma": "number?", "interval": "number", "rule": "string"}),
-    "LeaderboardRow": _object("A player on the leaderboard.", _RANKED, _RANGES),
+    "LeaderboardRow": _object("A player on the leaderboard.", _RANKED, {**_RANGES, **_NAMED}),
     "Leaderboard": _list("A page of a leaderboard.", "LeaderboardRow"),
-    "Group": _object("Players with the same value of an attribute.", _columns(OF_ATTRIBUTES["groups"])),
+    "Group": _object("Players with the same value of an attribute.", _columns(OF_ATTRIBUTES["groups"]),
+                     {"best_name": "string?"}),
     "Groups": _list("A page of groups.", "Group"),
     "ContestName": _object("A contest.", _columns(_CONTESTS, _NAMES)),
     "Peak": _object("The highest rating after any round, and the first contest that gave it.",
                     {"rating": "number", **_columns(_CONTESTS, _NAMES)}),
     "NextTitle": _object("The title above a rating, and the points to it.",
                          {"name": "string", "minimum": "number", "points": "number"}),
-    "Player": _object("A player.", {**_ABOUT, **_PLAYER}, _RANGES),
-    "PlayerOfMany": _object("A player, with the handle of the request.", {"requested": "string", **_PLAYER}, _RANGES),
-    "ComparedPlayer": _object("A player.", _PLAYER, _RANGES),
+    "Player": _object("A player.", {**_ABOUT, **_PLAYER}, {**_RANGES, **_NAMED}),
+    "PlayerOfMany": _object("A player, with the handle of the request.", {"requested": "string", **_PLAYER},
+                            {**_RANGES, **_NAMED}),
+    "ComparedPlayer": _object("A player.", _PLAYER, {**_RANGES, **_NAMED}),
     "MissingPlayer": _object("A handle without a player, and similar handles.",
                              {"requested": "string", "near": "[string]"}),
     "Players": _object("Several players.", {**_ABOUT, "players": "[PlayerOfMany]", "missing": "[MissingPlayer]"}),
@@ -161,10 +164,10 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "Contest": _object("A contest, or a period of games.", _CONTEST, _PERIOD),
     "Contests": _list("A page of contests.", "Contest"),
     "Standing": _object("A participant of a contest and the change of the rating.", {
-        **_STANDING, "rating": "number?", "mu": "number", "sigma": "number"}),
+        **_STANDING, "rating": "number?", "mu": "number", "sigma": "number"}, _NAMED),
     "Standings": _list("A contest with its standings.", "Standing", _CONTEST, _PERIOD),
     "Match": _object("A player that a search found.",
-                     {name: _BOARD[name] for name in ("place", "handle", "rating", "title")}),
+                     {name: _BOARD[name] for name in ("place", "handle", "rating", "title")}, _NAMED),
     "Matches": _object("Players that a search found, best match first.",
                        {**_ABOUT, "q": "string", "rows": "[Match]"}),
     "Change": _object(

@@ -111,6 +111,12 @@ class SiteContent(Content):
         return values_by_handle(self.attributes, NAME)
 
     @cached_property
+    def components_line(self) -> str:
+        """A line about large components of players who never met, with their names; else empty."""
+        named = lambda players: [self.names.get(self.handles[one], self.handles[one]) for one in players]  # noqa: E731
+        return self.components.line(named, players=self.brand.players)
+
+    @cached_property
     def countries(self) -> dict[str, str]:
         """The country by handle, of the players who have one."""
         return values_by_handle(self.attributes, COUNTRY)

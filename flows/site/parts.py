@@ -140,7 +140,7 @@ class SiteParts:
             n_rounds=content.n_rounds,
             last_time_seconds=last,
             components=content.components_line,
-            places=places_line(content.places, content.uncertainty),
+            places=places_line(content.places, content.uncertainty, content.brand.players),
             n_provisional=self.board.num_rows - self._ranked.num_rows,
         )
         return pages, np.maximum.accumulate(most).tolist()

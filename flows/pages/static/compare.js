@@ -1,8 +1,9 @@
 // The comparison of players: the graph, and on the static site all values.
-import { contestAddress, day, element, format, manifest, placeText, player, playerAddress, visible } from "./data.js";
-import { search } from "./search.js";
+import { contestAddress, day, element, format, manifest, nouns, placeText, player, playerAddress, visible } from "./data.js";
+import { nameOf } from "./geometry.js";
 import { drawAsked, start } from "./graph.js";
 import { bestMatch, picker } from "./picker.js";
+import { search } from "./search.js";
 
 const MOST = 20;
 const ROWS = 100; // of the common contests that are shown at once, as COMMON_ROWS of the server
@@ -42,19 +43,19 @@ function skills(site, show, one, other) {
 function fill(site, players) {
   const show = format(site);
   document.querySelector("main [data-players] tbody").replaceChildren(...players.map((one, p) => element("tr", {},
-    element("td", {}, element("span", { class: `key line s${p % 8}` }), element("a", { class: show.tier(one.rating.at(-1)), href: playerAddress(one.handle) }, visible(one.handle))),
+    element("td", {}, element("span", { class: `key line s${p % 8}` }), element("a", { class: show.tier(one.rating.at(-1)), href: playerAddress(one.handle) }, nameOf(one))),
     element("td", {}, placeText(one)),
     element("td", { class: show.tier(one.rating.at(-1)) }, `${show.number(one.rating.at(-1))}${one.missing ? "?" : ""}`),
     element("td", {}, show.number(one.max_rating)),
     element("td", {}, String(one.rating.length)))));
   const key = (p) => element("span", { class: `key line s${p % 8}` });
-  const heads = players.map((one, p) => element("th", { scope: "col" }, key(p), visible(one.handle)));
+  const heads = players.map((one, p) => element("th", { scope: "col" }, key(p), nameOf(one)));
   const table = document.querySelector(".matrix");
   table.tHead.rows[0].replaceChildren(table.tHead.rows[0].cells[0], ...heads);
-  table.tBodies[0].replaceChildren(...players.map((one, p) => element("tr", {}, element("th", { scope: "row" }, key(p), visible(one.handle)), ...players.map((other) => score(one, other)))));
+  table.tBodies[0].replaceChildren(...players.map((one, p) => element("tr", {}, element("th", { scope: "row" }, key(p), nameOf(one)), ...players.map((other) => score(one, other)))));
   const pairs = players.flatMap((one, p) => players.slice(p + 1).map((other) => [one, other]));
   document.querySelector(".pairs tbody")?.replaceChildren(...pairs.map(([one, other]) => element("tr", {},
-    element("td", {}, element("span", { class: "pair" }, visible(one.handle)), " and ", element("span", { class: "pair" }, visible(other.handle))),
+    element("td", {}, element("span", { class: "pair" }, nameOf(one)), " and ", element("span", { class: "pair" }, nameOf(other))),
     ...skills(site, show, one, other))));
   document.querySelector("main [data-players]").hidden = false;
   for (const part of document.querySelectorAll("[data-pairs], [data-skills]")) part.hidden = pairs.length === 0;
@@ -77,7 +78,7 @@ function common(show, players) {
   const cell = (one, i) => element("td", {}, ...(i === undefined ? ["–"] : [String(one.place[i]), ...(i ? [" ", element("small", { class: show.direction(one.rating[i - 1], one.rating[i]) }, show.change(one.rating[i - 1], one.rating[i]))] : [])]));
   const row = (id) => element("tr", {}, element("td", {}, day(times.get(id)[0])), element("td", {}, element("a", { href: contestAddress(id) }, visible(times.get(id)[1] ?? id))), ...players.map((one, p) => cell(one, at[p].get(id))));
   const [table, older] = [document.querySelector(".common"), document.querySelector("[data-older]")];
-  table.tHead.rows[0].replaceChildren(...[...table.tHead.rows[0].cells].slice(0, 2), ...players.map((one) => element("th", { scope: "col" }, visible(one.handle))));
+  table.tHead.rows[0].replaceChildren(...[...table.tHead.rows[0].cells].slice(0, 2), ...players.map((one) => element("th", { scope: "col" }, nameOf(one))));
   table.tBodies[0].replaceChildren();
   let next = 0;
   const add = () => {
@@ -105,17 +106,17 @@ async function asked() {
   return [...new Set(listed.filter(Boolean))];
 }
 
-const chip = (handle, p, handles) => element("li", { class: "chip" }, element("span", { class: `key line s${p % 8}` }),
-  element("a", { href: playerAddress(handle) }, visible(handle)), " ",
-  element("a", { class: "remove", href: address(handles.filter((other) => other !== handle)), "aria-label": `Remove ${visible(handle)}` }, "×"),
-  element("input", { type: "hidden", name: "h", value: handle }));
+const chip = (one, p, known) => element("li", { class: "chip" }, element("span", { class: `key line s${p % 8}` }),
+  element("a", { href: playerAddress(one.handle) }, nameOf(one)), " ",
+  element("a", { class: "remove", href: address(known.filter((other) => other !== one.handle)), "aria-label": `Remove ${nameOf(one)}` }, "×"),
+  element("input", { type: "hidden", name: "h", value: one.handle }));
 
 const add = (handle) => location.assign(address([...new Set([...chosen(), handle])].slice(0, MOST)));
 picker(field, add);
 adding.addEventListener("submit", (event) => {
   event.preventDefault();
   const text = field.value.trim();
-  if (text) bestMatch(text).then((handle) => add(handle ?? text), console.error);
+  if (text) bestMatch(text).then((found) => add(found?.[0] ?? text), console.error);
 });
 
 start(figure, notice, async () => {
@@ -125,17 +126,17 @@ start(figure, notice, async () => {
   const found = await Promise.all(handles.map(player));
   const missing = handles.filter((_, i) => !found[i]);
   const players = found.filter(Boolean);
-  const names = players.map((one) => one.handle);
+  const known = players.map((one) => one.handle);
   const apart = players.find((one) => one.component !== players[0].component);
   const similar = await Promise.all(missing.map((handle) => search(handle, 5)));
   notice.replaceChildren(
-    ...missing.flatMap((handle, i) => [`No rated player is called ${visible(handle)}`,
-      ...(similar[i].length ? ["; similar: ", ...similar[i].flatMap(([name], j) => [j ? ", " : "", element("a", { href: address([...names, name]) }, visible(name))])] : []), ". "]),
-    ...(apart ? [`'${visible(players[0].handle)}' and '${visible(apart.handle)}' never met, not even through others: their ratings cannot be compared`] : []));
+    ...missing.flatMap((handle, i) => [`No rated ${nouns.player} is called ${visible(handle)}`,
+      ...(similar[i].length ? ["; similar: ", ...similar[i].flatMap(([other, , name], j) => [j ? ", " : "", element("a", { href: address([...known, other]) }, visible(name ?? other))])] : []), ". "]),
+    ...(apart ? [`'${nameOf(players[0])}' and '${nameOf(apart)}' never met, not even through others: their ratings cannot be compared`] : []));
   if (!players.length) return;
-  document.getElementById("handles").value = names.map((handle) => (handle.includes(",") ? `"${handle.replaceAll('"', '""')}"` : handle)).join(", ");
+  document.getElementById("handles").value = known.map((handle) => (handle.includes(",") ? `"${handle.replaceAll('"', '""')}"` : handle)).join(", ");
   document.querySelector("details.list").open = false;
-  chips.replaceChildren(...names.map(chip));
+  chips.replaceChildren(...players.map((one, p) => chip(one, p, known)));
   fill(site, players);
   await drawAsked(figure, site, players);
 });

@@ -1,5 +1,5 @@
 // The distribution on the static site: where one or two players are.
-import { element, format, kind, manifest, player, playerAddress, readable, visible } from "./data.js";
+import { countPlayers, element, format, kind, manifest, nouns, player, playerAddress, readable, visible } from "./data.js";
 
 const NS = "http://www.w3.org/2000/svg";
 const form = document.querySelector("[data-here]");
@@ -29,14 +29,14 @@ async function show(handles) {
   const { number, share } = format(site);
   found.forEach((one, i) => {
     if (!one) {
-      notice.append(`No rated player is called ${visible(handles[i])}. `);
+      notice.append(`No rated ${nouns.player} is called ${visible(handles[i])}. `);
       return;
     }
     const at = legend.children.length;
     const rating = one.rating.at(-1);
-    const place = one.missing ? `provisional: ${one.missing}` : `better than ${share(one.below)} of ${site.ranked.toLocaleString("en")} players`;
+    const place = one.missing ? `provisional: ${one.missing}` : `better than ${share(one.below)} of ${countPlayers(site.ranked)}`;
     legend.append(element("li", { class: `key s${at}` }, element("a", { href: playerAddress(handles[i]) }, visible(one.name ?? handles[i])), `: rating ${number(rating)}, ${place}`));
-    for (const svg of document.querySelectorAll(".histogram")) mark(svg, rating, visible(handles[i]), at);
+    for (const svg of document.querySelectorAll(".histogram")) mark(svg, rating, visible(one.name ?? handles[i]), at);
   });
 }
 

@@ -1,5 +1,5 @@
 // A rating graph that answers: hover, zoom by wheel, fingers, keys and a slider, a range in the address, pictures to save.
-import { contestAddress, day, DAY, element, format, kind, places, readable, visible } from "./data.js";
+import { contestAddress, day, DAY, element, format, kind, nouns, places, readable, visible } from "./data.js";
 import { drawing, shape, sign } from "./drawing.js";
 import { layout, nameOf, shown, SIZES, wholeSpan } from "./geometry.js";
 import { save } from "./saving.js";
@@ -97,7 +97,7 @@ export function draw(figure, run, players, view = "rating") {
     g = layout(players, run, show, view, span, small.matches ? SIZES.small : SIZES.wide);
     svg.setAttribute("class", small.matches ? "graph small" : "graph");
     svg.setAttribute("viewBox", `0 0 ${g.width} ${g.height}`);
-    svg.setAttribute("aria-label", `${g.label}. Arrow keys move between rounds, plus and minus zoom, 0 shows all${view === "rating" ? ", Enter opens the contest" : ""}.`);
+    svg.setAttribute("aria-label", `${g.label}. Arrow keys move between rounds, plus and minus zoom, 0 shows all${view === "rating" ? `, Enter opens the ${nouns.contest}` : ""}.`);
     for (const [name, value] of [["y", g.top], ["height", g.foot - g.top], ["width", 0]]) marked.setAttribute(name, value);
     svg.replaceChildren(...drawing(g), marked, cursor, spots);
     now.textContent = `${day(Math.round(span[0]) || 1)} – ${day(Math.round(span[1]) || 1)}`;
@@ -215,7 +215,7 @@ export function draw(figure, run, players, view = "rating") {
     });
     return button;
   });
-  const help = element("span", { class: "help" }, `Drag, wheel or + and − zoom, arrows move${view === "rating" ? ", a click on a point or Enter opens the contest" : ""}`);
+  const help = element("span", { class: "help" }, `Drag, wheel or + and − zoom, arrows move${view === "rating" ? `, a click on a point or Enter opens the ${nouns.contest}` : ""}`);
   const tools = element("div", { class: "zoom" }, ...(buttons.length > 1 ? buttons.map(([button]) => button) : []), now, element("span", { class: "save" }, ...saves), help);
   const place = element("div", { class: "slider" });
 

@@ -1,12 +1,12 @@
 // A field that finds players while a visitor types: a list below it, for the keyboard and for a pointer.
-import { element, format, shown, visible } from "./data.js";
+import { element, format, nouns, shown, visible } from "./data.js";
 import { search } from "./search.js";
 
 let made = 0;
 
 /** Find players in a field; `choose` gets the handle that is chosen. */
 export function picker(input, choose) {
-  const list = element("ul", { role: "listbox", class: "found", id: `picked-${++made}`, hidden: "", "aria-label": "Players found" });
+  const list = element("ul", { role: "listbox", class: "found", id: `picked-${++made}`, hidden: "", "aria-label": `Found ${nouns.players}` });
   let [at, asked, waiting] = [-1, 0, 0];
   for (const [name, value] of [["role", "combobox"], ["aria-expanded", "false"], ["aria-controls", list.id], ["aria-autocomplete", "list"]]) input.setAttribute(name, value);
   input.parentElement.classList.add("picker");
@@ -38,14 +38,14 @@ export function picker(input, choose) {
     const [found, run] = await Promise.all([search(text), shown()]).catch((error) => (console.error(error), [[], null]));
     if (number !== asked || !run) return; // a later text has been typed
     const show = format(run);
-    list.replaceChildren(...found.map(([handle, rating], i) => {
-      const option = element("li", { role: "option", id: `${list.id}-${i}`, "aria-selected": "false" }, element("span", { class: show.tier(rating) }, visible(handle)), element("span", {}, show.number(rating)));
+    list.replaceChildren(...found.map(([handle, rating, name], i) => {
+      const option = element("li", { role: "option", id: `${list.id}-${i}`, "aria-selected": "false" }, element("span", { class: show.tier(rating) }, visible(name ?? handle)), element("span", {}, show.number(rating)));
       option.dataset.handle = handle;
       option.addEventListener("pointerdown", (event) => event.preventDefault()); // the field keeps the focus
       option.addEventListener("click", () => take(handle));
       return option;
     }));
-    if (!found.length) list.append(element("li", { role: "presentation" }, "No such player"));
+    if (!found.length) list.append(element("li", { role: "presentation" }, `No such ${nouns.player}`));
     at = -1;
     list.hidden = false;
     input.setAttribute("aria-expanded", "true");
@@ -70,8 +70,8 @@ export function picker(input, choose) {
   input.addEventListener("blur", close);
 }
 
-/** The best match of a text: the player with this handle, else the first one that a search finds; null without one. */
+/** The best match of a text, as `search` has it: the player with this handle, else the first one that is found; null without one. */
 export async function bestMatch(text) {
   const found = await search(text);
-  return (found.find(([handle]) => handle === text) ?? found[0])?.[0] ?? null;
+  return found.find(([handle]) => handle === text) ?? found[0] ?? null;
 }

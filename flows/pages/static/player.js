@@ -84,7 +84,8 @@ const answer = against.querySelector("[data-answer]");
 /** The chance against another player, from the API; on the static site, which has none, the comparison of the two. */
 async function meet(text) {
   const mine = against.querySelector("[type=hidden]").value;
-  const found = await bestMatch(text);
+  const best = await bestMatch(text);
+  const found = best?.[0] ?? null;
   if (found === null || found === mine) {
     answer.textContent = found === mine ? `Choose another ${nouns.player}.` : `No ${nouns.player} is called ${visible(text)}.`;
     return;
@@ -97,7 +98,7 @@ async function meet(text) {
   const { pairs: [pair], note } = await json(`${root}/api/v1/runs/${encodeURIComponent(run)}/compare?handles=${encodeURIComponent(listed)}`);
   const met = pair.wins + pair.losses + pair.draws;
   const chance = `${Math.min(Math.max(Math.round(pair.chance * 100), 1), 99)} %`;
-  answer.replaceChildren(element("b", {}, chance), ` to finish before ${visible(found)}`,
+  answer.replaceChildren(element("b", {}, chance), ` to finish before ${visible(best[2] ?? found)}`,
     met ? `; so far ${pair.wins} : ${pair.losses}${pair.draws ? ` (${pair.draws} tied)` : ""}. ` : `; no common ${nouns.contests}. `,
     ...(note ? [`${note}. `] : []), element("a", { href: compared }, "Compare"));
 }
@@ -120,7 +121,7 @@ start(figure, notice, async (handle) => {
     field("handle").textContent = `No such ${nouns.player}`;
     notice.textContent = `${visible(site.run)} has no rated ${nouns.player} called ${visible(handle)}.`;
     const near = await search(handle, 5);
-    if (near.length) notice.append(" Similar: ", ...near.flatMap(([name], i) => [i ? ", " : "", element("a", { href: playerAddress(name) }, visible(name))]));
+    if (near.length) notice.append(" Similar: ", ...near.flatMap(([other, , name], i) => [i ? ", " : "", element("a", { href: playerAddress(other) }, visible(name ?? other))]));
     return;
   }
   fill(site, one);

@@ -122,7 +122,7 @@ export function best(lists, text, limit) {
       if (kind < NONE && found[kind].length < limit) found[kind].push([rows, i]);
     });
   }
-  return found.flat().slice(0, limit).map(([rows, i]) => [rows.handle[i], rows.rating[i]]);
+  return found.flat().slice(0, limit).map(([rows, i]) => [rows.handle[i], rows.rating[i], rows.name?.[i] ?? null]);
 }
 
 let loaded = null;
@@ -135,11 +135,11 @@ export async function quick(text, limit = 10) {
   return best([await once(`${root}data/search/${index[prefix]}.json.gz`)], text, limit);
 }
 
-/** The best matches of a text, the best first: handle and rating. */
+/** The best matches of a text, the best first: handle, rating, and display name or null. */
 export async function search(text, limit = 10) {
   if (kind === "server") {
     const found = await json(`${root}/api/v1/runs/${encodeURIComponent(run)}/search?q=${encodeURIComponent(text.trim().slice(0, LONGEST))}&limit=${limit}`);
-    return found.rows.map(({ handle, rating }) => [handle, rating]);
+    return found.rows.map(({ handle, rating, name }) => [handle, rating, name ?? null]);
   }
   const lists = await Promise.all((await manifest()).players_by_rating.map((address) => once(`${root}${address}`)));
   loaded = "all";

@@ -1,5 +1,5 @@
 // On every page: search as you type, filters of tables, and the links of pages that belong to no version.
-import { element, kind, format, playerAddress, shown, version, visible, root } from "./data.js";
+import { element, kind, format, nouns, playerAddress, shown, version, visible, root } from "./data.js";
 import { fold, quick, search } from "./search.js";
 
 const form = document.querySelector("[data-search]");
@@ -26,10 +26,10 @@ function choose(at) {
 
 /** Show players in the list. */
 function fill(found, show) {
-  list.replaceChildren(...found.map(([handle, rating], i) => element("li", { role: "option", id: `found-${i}`, "aria-selected": "false" },
+  list.replaceChildren(...found.map(([handle, rating, name], i) => element("li", { role: "option", id: `found-${i}`, "aria-selected": "false" },
     element("a", { href: playerAddress(handle), class: show.tier(rating), tabindex: "-1" },
-      element("span", {}, visible(handle)), element("span", {}, show.number(rating))))));
-  if (!found.length) list.append(element("li", { role: "presentation" }, element("p", {}, "No such player")));
+      element("span", {}, visible(name ?? handle)), element("span", {}, show.number(rating))))));
+  if (!found.length) list.append(element("li", { role: "presentation" }, element("p", {}, `No such ${nouns.player}`)));
   list.hidden = false;
   chosen = -1;
   input.setAttribute("aria-expanded", "true");

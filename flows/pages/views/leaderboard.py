@@ -25,7 +25,7 @@ ACTIVE = {"1y": "a year", "90d": "90 days", "3y": "3 years"}
 DEFAULT, ALL = "1y", "all"
 COLUMNS = (
     ("rating", "Rating", ""), ("change", "Change", ""), ("", "Trend", "trend"), ("mu", "μ ± σ", "wide"),
-    ("n_rounds", "Rounds", "wide"), ("max_rating", "Highest", "wide"), ("last_time_seconds", "Last contest", "wide"),
+    ("n_rounds", "Rounds", "wide"), ("max_rating", "Highest", "wide"), ("last_time_seconds", "Last round", "wide"),
 )  # fmt: skip
 """Columns after the player: the order that they have, the text and the class of the heading."""
 

@@ -14,7 +14,7 @@ def facts(run: PublishedRun) -> RunFacts:
     known = run.facts
     form = RatingFormat(run.titles, known["decimals"])
     counts = known["n_players"], known["n_rounds"], known["last_time_seconds"] or 0
-    places = places_line(run.places, run.uncertainty)
+    places = places_line(run.places, run.uncertainty, run.brand.players)
     names = run.name, known["system"], known["dataset"]
     return RunFacts(
         *names,

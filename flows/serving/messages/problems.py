@@ -28,12 +28,14 @@ RETRY_SECONDS = 1  # after an answer 429
 class Problem(Exception):
     """An error with its ``status``; its ``detail`` tells people what to do.
 
+    ``hint``: the end of the detail, which names what is ``near``; pages have links in its place.
     ``facts``: more members of the document, for programs: ``parameter, value, rule``, ``near``, ``total, last, limit``.
     """
 
-    def __init__(self, status: int, detail: str, **facts: Any) -> None:
-        super().__init__(detail)
-        self.status, self.detail, self.facts = status, detail, facts
+    def __init__(self, status: int, detail: str, hint: str = "", **facts: Any) -> None:
+        super().__init__(detail + hint)
+        self.status, self.detail, self.facts = status, detail + hint, facts
+        self.without_hint = detail
 
     @property
     def headers(self) -> dict[str, str]:
@@ -52,9 +54,9 @@ class Problem(Exception):
         return cls(400, f"{name} {rule}, got {shown!r}", parameter=name, value=shown, rule=rule)
 
     @classmethod
-    def no_player(cls, handle: str, near: list[str], run: str) -> Problem:
-        """A handle that no player of a run has; ``near`` are similar ones."""
-        return cls(404, f"no player {handle[:200]!r} in run {run}{hint(handle, near)}", near=near)
+    def no_player(cls, handle: str, near: list[str], run: str, noun: str = "player") -> Problem:
+        """A handle that no player of a run has; ``near`` are similar ones, ``noun`` is the word for a player."""
+        return cls(404, f"no {noun} {handle[:200]!r} in run {run}", hint(handle, near), near=near)
 
     @classmethod
     def beyond_end(cls, error: BeyondEndError) -> Problem:

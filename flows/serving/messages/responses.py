@@ -202,13 +202,13 @@ def run_of(request: Request) -> PublishedRun:
     return found
 
 
-async def missing_player(request: Request, error: NoPlayerError, run_name: str) -> Problem:
+async def missing_player(request: Request, error: NoPlayerError, run: PublishedRun) -> Problem:
     """The error about a player that a run does not have; without similar handles if too many searches wait."""
     try:
         near = await request.app.state.workers.run(lambda: error.near, long=True)
     except Problem:
         near = []
-    return Problem.no_player(error.handle, near, run_name)
+    return Problem.no_player(error.handle, near, run.name, run.brand.player)
 
 
 def prefers_html(headers: Mapping[str, str]) -> bool:
