@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from ranklake.storage.names.folding import fold
 from ..publication.index_parts import integers
 from .index_rows import IndexRows
 from .leaderboard import Page, check_start
+from .players.record import Game, places_of, result_of
 
 if TYPE_CHECKING:  # imports kernels
     from ..results.display import Display
@@ -183,6 +185,18 @@ def history(rows: HistoryRows, players: Sequence[int]) -> dict[str, pa.ChunkedAr
     if "opponent" in columns:
         columns["opponent"] = rows.handles_of(integers(columns["opponent"]))
     return columns
+
+
+def games_of(tables: IndexRows, player: int) -> list[Game] | None:
+    """The games of a player, one for each rated row, in order; None unless all contests are of two individuals."""
+    if not tables.of_two:
+        return None
+    rows, ratings = tables.rows_of(player), tables.opponent_ratings_of(player).tolist()
+    places, handles = zip(rows["lo"].to_pylist(), rows["hi"].to_pylist(), strict=True), tables.opponents_of(player)
+    return [
+        Game(opponent, result_of(*places_of(lo, hi)), None if math.isnan(rating) else rating)
+        for (lo, hi), opponent, rating in zip(places, tables.handles_of(handles).to_pylist(), ratings, strict=True)
+    ]
 
 
 def changes(rating: pa.ChunkedArray) -> pa.Array:

@@ -233,8 +233,24 @@ class IndexRows:
         return np.concatenate([np.zeros(0), *(part.ratings(player) for part in self.parts)])
 
     def opponents_of(self, player: int) -> npt.NDArray[np.int32]:
-        """The opponent of each rated row of a player, in order; the rounds are periods of games."""
+        """The opponent of each rated row of a player, in order; of a run :attr:`of_two`."""
         return np.concatenate([np.zeros(0, np.int32), *(part.opponents(player) for part in self.parts)])
+
+    def opponent_ratings_of(self, player: int) -> npt.NDArray[np.float64]:
+        """The display rating of each opponent before the game, in order; NaN of newcomers; of a run :attr:`of_two`."""
+        found = [
+            self._from_earlier(at, part.opponent_ratings(player), part.opponents(player))
+            for at, part in enumerate(self.parts)
+        ]
+        return np.concatenate([np.zeros(0), *found])
+
+    @cached_property
+    def of_two(self) -> bool:
+        """Whether all rounds are games of two individuals, each a contest of its own or in periods."""
+        if self.manifest.games:
+            return True
+        sizes = self.contests_table.column("n_players").fill_null(2).to_numpy()
+        return bool(len(sizes)) and int(sizes.max()) == 2 and all(part.has_pairs for part in self.parts)
 
     def n_rows_of_round(self, round_index: int) -> int:
         """Number of rated rows of a round; raises as :meth:`rows_of_round`."""
@@ -261,13 +277,17 @@ class IndexRows:
     def ratings_before(self, round_index: int, rows: slice = slice(None)) -> pa.Array:
         """The display rating before some rows of a round, in the order of standings; null for newcomers."""
         at = self._part_of(round_index)
-        ratings, players = (
-            self.parts[at].ratings_before(round_index, rows),
-            integers(self.rows_of_round(round_index, rows)["player"]),
-        )
+        players = integers(self.rows_of_round(round_index, rows)["player"])
+        ratings = self._from_earlier(at, self.parts[at].ratings_before(round_index, rows), players)
+        return pa.array(ratings, mask=np.isnan(ratings))
+
+    def _from_earlier(
+        self, at: int, ratings: npt.NDArray[np.float64], players: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.float64]:
+        """Ratings before rows of part ``at``, where NaN from the parts before it."""
         for part in reversed(self.parts[:at]):
             ratings = np.where(np.isnan(ratings), part.last_ratings(players), ratings)
-        return pa.array(ratings, mask=np.isnan(ratings))
+        return ratings
 
     def recent_ratings(self, player: int, n: int, stop: int | None = None) -> list[float]:
         """The display ratings of a player after the last ``n`` rounds, in order; of those before ``stop``."""

@@ -73,11 +73,20 @@ class IndexPart:
         return self._rating[start:stop]
 
     def opponents(self, player: int) -> npt.NDArray[np.int32]:
-        """The opponent of each row of a player; the rounds are periods of games."""
-        start, stop = self._bounds(player)
-        at = np.flatnonzero((self._by_round >= start) & (self._by_round < stop))
-        opponents: npt.NDArray[np.int32] = self._player[self._by_round[at ^ 1]]
+        """The opponent of each row of a player; the rounds are games of two, or periods of them."""
+        opponents: npt.NDArray[np.int32] = self._player[self._beside(player)]
         return opponents
+
+    def opponent_ratings(self, player: int) -> npt.NDArray[np.float64]:
+        """The display rating of each opponent before the game; NaN if this part does not have it."""
+        return self._before(self._beside(player))
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether each round has two rows, of individuals."""
+        rounds = self._round[self._by_round]
+        one, other = rounds[::2], rounds[1::2]
+        return "team" not in self._rows.column_names and np.array_equal(one, other) and bool((np.diff(one) > 0).all())
 
     def participations(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """The round and the player of each row, in order of rounds and standings."""
@@ -116,9 +125,7 @@ class IndexPart:
 
     def ratings_before(self, round_index: int, rows: slice = slice(None)) -> npt.NDArray[np.float64]:
         """The display rating before some rows of a round, in order; NaN if this part does not have it."""
-        at = self._positions(round_index)[rows]
-        before = np.maximum(at - 1, 0)  # sorted by player, then by round
-        return np.where((at > 0) & (self._player[before] == self._player[at]), self._rating[before], np.nan)
+        return self._before(self._positions(round_index)[rows])
 
     def last_ratings(self, players: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
         """The display rating of each player after the last round of this part; NaN if the part has no such player."""
@@ -174,6 +181,18 @@ class IndexPart:
             if field.name not in rows.column_names:
                 rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
         return rows.select([*_COLUMNS, *_OPTIONAL.names])
+
+    def _beside(self, player: int) -> npt.NDArray[np.int32]:
+        """The positions of the rows beside those of a player, in order of rounds."""
+        start, stop = self._bounds(player)
+        at = np.flatnonzero((self._by_round >= start) & (self._by_round < stop))
+        found: npt.NDArray[np.int32] = self._by_round[at ^ 1]
+        return found
+
+    def _before(self, at: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+        """The display rating of the players of some rows before these; NaN without an earlier row."""
+        before = np.maximum(at - 1, 0)  # sorted by player, then by round
+        return np.where((at > 0) & (self._player[before] == self._player[at]), self._rating[before], np.nan)
 
     def _bounds(self, player: int) -> tuple[int, int]:
         wanted = np.int32(player)

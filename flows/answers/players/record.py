@@ -45,6 +45,23 @@ def result_of(place: int, other: int) -> str:
     return WIN if place < other else LOSS
 
 
+@dataclass(frozen=True, slots=True)
+class Game:
+    """A game of a player: the handle of the ``opponent``, the ``result`` of the player, and the ``rating`` of the
+    opponent before the game, None of a newcomer.
+    """
+
+    opponent: str
+    result: str
+    rating: float | None
+
+
+def best_win(games: Sequence[Game]) -> int | None:
+    """The win against the highest rating, of equal ones the first; None without a win against a rated opponent."""
+    wins = [(game.rating, -at) for at, game in enumerate(games) if game.result == WIN and game.rating is not None]
+    return -max(wins)[1] if wins else None
+
+
 def record(results: Sequence[str]) -> Record:
     """The record of a player, from the result of each game, oldest first."""
     wins, draws, losses = (results.count(one) for one in (WIN, DRAW, LOSS))

@@ -155,7 +155,7 @@ export function draw(figure, run, players, view = "rating") {
     if (view === "place") return [element("b", {}, day(time)), `Place ${count(one.places[i])} of ${count(one.of[i])}`];
     const change = i ? ` (${show.change(one.rating[i - 1], one.rating[i])})` : " (new)";
     const title = visible(show.title(value));
-    return [contestOf(one, i), `${day(time)} · place ${one.place[i]} of ${one.n[i]}`,
+    return [contestOf(one, i), one.place[i] === null ? day(time) : `${day(time)} · place ${one.place[i]} of ${one.n[i]}`, // games have none
       element("br"), "Rating ", worth(value), change, title ? `, ${title}` : "",
       element("br"), `${one.perf[i] === null ? "" : `Performance ${show.number(one.perf[i])} · `}μ ${show.number(one.mu[i])} ± ${show.number(one.sigma[i])}`];
   }

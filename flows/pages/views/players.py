@@ -9,14 +9,14 @@ from ranklake.storage.names.lists import join_handles
 
 from ...answers.leaderboard import check_start
 from ...answers.players.career import YEAR
-from ...answers.players.record import POINTS, SCORES, places_of, record, result_of
+from ...answers.players.record import POINTS, result_of
 from ...answers.run import PublishedRun
-from ...common.finite import finite_json
 from ...results.rating_format import RatingFormat
 from ..links import ServerLinks
 from ..pictures import badge, graph
 from ..places import missing
 from .graph_data import ALL, Window, graph_data
+from .rounds import joined, record_of, rounds_of
 from .run import facts
 
 COMMON_ROWS = 100  # of a page of common contests; compare.js has the same
@@ -29,14 +29,14 @@ def player(run: PublishedRun, links: ServerLinks, handle: str, page: int = 0, wi
     ``window``: what the graph shows. Raises as :meth:`PublishedRun.player`, and :class:`.BeyondEndError`.
     """
     one = about(run, run.player(handle))
-    rounds = _rounds(run, one["handle"])
-    check_start(page * ROUND_ROWS, len(rounds), ROUND_ROWS)
-    stop = len(rounds) - page * ROUND_ROWS
-    pages = {"page": page, "n_pages": -(-len(rounds) // ROUND_ROWS), "pages": partial(links.player_page, one["handle"])}
+    rounds = rounds_of(run, one["handle"])
+    rows = joined(rounds, RatingFormat(run.titles, run.manifest.decimals))
+    check_start(page * ROUND_ROWS, len(rows), ROUND_ROWS)
+    stop = len(rows) - page * ROUND_ROWS
+    pages = {"page": page, "n_pages": -(-len(rows) // ROUND_ROWS), "pages": partial(links.player_page, one["handle"])}
     history = graph_data(run, {one["handle"]: rounds}, window)
-    games = record([row["result"] for row in rounds]) if "result" in rounds[0] else None
-    shown = rounds[max(stop - ROUND_ROWS, 0) : stop]
-    return {"player": one, "rounds": shown, "record": games, "history": history, **pages}
+    shown = rows[max(stop - ROUND_ROWS, 0) : stop]
+    return {"player": one, "rounds": shown, "record": record_of(rounds), "history": history, **pages}
 
 
 def compare(
@@ -60,7 +60,7 @@ def compare(
         "matrix": _matrix(names, found["pairs"]), "total": total, **pages,
         "contests": [_common(one, names) for one in contests[start : start + COMMON_ROWS]],
         "skills": any("difference" in pair for pair in found["pairs"]), "games": found.get("games"),
-        "history": graph_data(run, {name: _rounds(run, name) for name in names}, window, h=join_handles(names)),
+        "history": graph_data(run, {name: rounds_of(run, name) for name in names}, window, h=join_handles(names)),
     }  # fmt: skip
 
 
@@ -111,25 +111,4 @@ def picture(run: PublishedRun, handle: str, name: str, window: Window = ALL) -> 
     if name == "badge":
         one = run.player(handle)
         return badge(handle, one["rating"], facts(run), one["provisional"])
-    return graph(graph_data(run, {handle: _rounds(run, handle)}, window), facts(run))
-
-
-def _rounds(run: PublishedRun, handle: str) -> list[dict[str, Any]]:
-    """The rounds of a player, oldest first, as the template ``player`` reads them; or the games, with a ``score``."""
-    rounds: list[dict[str, Any]] = run.history(handle).to_pylist()
-    form = RatingFormat(run.titles, run.manifest.decimals)
-    for row in rounds:
-        rating, change, name = row["rating"], row["change"], row["name"] or row["contest_id"]
-        if "opponent" in row:
-            result = result_of(*places_of(row["lo"], row["hi"]))
-            row |= {"period": name, "result": result, "score": SCORES[result]}
-            name = f"{SCORES[result]} {run.names.get(row['opponent'], row['opponent'])}, {name}"
-        row |= {
-            "name": name,
-            "time_seconds": row["time_seconds"] or 0,
-            "n_players": row["n_players"] or 0,
-            "place": row["lo"] + 1,
-            "perf": finite_json(row["perf"]),
-            "change": None if change is None else form.difference(rating - change, rating),
-        }
-    return rounds
+    return graph(graph_data(run, {handle: rounds_of(run, handle)}, window), facts(run))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
@@ -20,13 +20,15 @@ from ranklake.flows.answers.leaderboard import BeyondEndError
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import PublishedRun, open_published
 from ranklake.flows.pages.links import ServerLinks
-from ranklake.flows.pages.views import contest_list, periods
+from ranklake.flows.pages.views import contest_list, periods, players, rounds
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.results.rating_format import RatingFormat
 from ranklake.storage import Lake
 from ranklake.storage.lake.limits import Limits
 
 OFTEN = often(segment_rows=60)
 
+SHOWN = {1.0: ("win", "1–0"), 0.5: ("draw", "½–½"), 0.0: ("loss", "0–1")}
 LINKS = ServerLinks("", "run")
 GAMES = league(200, n_players=12)
 PERIODS = as_periods(GAMES)
@@ -123,8 +125,8 @@ def test_period__has_the_gains_of_players_over_all_games(run: PublishedRun) -> N
         last |= {row["handle"]: row["rating"] for row in run.contest(period.contest_id)[1].rows.to_pylist()}
         moved = {name: last[name] - before[name] for name in period.handles.to_pylist() if name in before}
         ordered = sorted(moved, key=moved.__getitem__)
-        for of, players in (("gains", ordered[::-1]), ("losses", ordered)):
-            assert [one["handle"] for one in shown[of]] == players[: len(shown[of])]
+        for of, names in (("gains", ordered[::-1]), ("losses", ordered)):
+            assert [one["handle"] for one in shown[of]] == names[: len(shown[of])]
             for one in shown[of]:
                 assert (one["before"], one["rating"]) == pytest.approx((before[one["handle"]], last[one["handle"]]))
                 found += 1
@@ -174,6 +176,37 @@ def test_compare__counts_the_games_against_each_other(run: PublishedRun) -> None
         assert [pair["wins"], pair["losses"], pair["draws"]] == counts
 
 
+def test_joined__changes_are_those_of_the_ratings_and_of_all_games(run: PublishedRun) -> None:
+    form = RatingFormat(run.titles, run.manifest.decimals)
+    for handle in ("p0", "p5"):
+        games = rounds.rounds_of(run, handle)
+        rows = rounds.joined(games, form)
+        assert sum(row["n_games"] for row in rows) == len(games) > len(rows)
+        assert [one["opponent"] for row in rows for one in row["games"]] == [row["opponent"] for row in games]
+        for i, row in enumerate(rows):
+            expected = form.difference(rows[i - 1]["rating"], row["rating"]) if i else None
+            assert row["change"] == expected
+        page = players.player(run, LINKS, handle)
+        assert [row["rating"] for row in page["rounds"]] == [row["rating"] for row in rows]
+
+
+def test_record__has_the_best_win_and_as_many_wins_as_losses_of_all(run: PublishedRun) -> None:
+    wins = defaultdict(list)
+    for period in PERIODS:
+        rows = run.contest(period.contest_id)[1].rows.to_pylist()
+        for one, other in zip(rows[::2], rows[1::2], strict=True):
+            if other["place"] == 2 and other["rating_before"] is not None:
+                wins[one["handle"]].append((other["rating_before"], other["handle"], period.contest_id))
+    totals = Counter[str]()
+    for name in {name for game in GAMES for name in game[:2]}:
+        found = rounds.record_of(rounds.rounds_of(run, name))
+        assert found is not None
+        totals.update({key: found[key] for key in ("wins", "draws", "losses")})
+        assert tuple(found["best"][key] for key in ("rating", "opponent", "contest_id")) == max(wins[name])
+    assert totals["wins"] == totals["losses"] == sum(game.score != 0.5 for game in GAMES)
+    assert totals["draws"] == 2 * sum(game.score == 0.5 for game in GAMES)
+
+
 # The server
 
 
@@ -205,16 +238,16 @@ def test_pages__of_a_period_and_a_player(client: Any) -> None:
     assert re.search(r"<tr><td><a href=\"/run/p/p\d+\">p\d+</a><td>–<td>new<td>(1–0|½–½)<td><a", page)
     assert f'content="{name}, 1972-09-27: {len(period)} games of {len(period.handles)} players."' in page
     assert client.get(f"/run/c/{name}?page=1").status_code == 404
-    games = [(game.white, game.black, game.score) for game in GAMES if "p1" in game[:2]]
-    results = [score if white == "p1" else 1 - score for white, _, score in games]
     text = client.get("/run/p/p1").text
-    rows = re.findall(
-        r'<td><a href="/run/p/([^"]*)">.*?<small><a href="/run/c/[^"]*">.*?<td class="(.*?)">(.*?)<td', text
-    )
-    names = {1.0: ("win", "1–0"), 0.5: ("draw", "½–½"), 0.0: ("loss", "0–1")}
-    opponents = [black if white == "p1" else white for white, black, _ in games]
-    expected = [(other, *names[score]) for other, score in zip(opponents, results, strict=True)][::-1]
-    assert rows == expected[:200]
+    rows = re.findall(r'<tr><td>[-0-9]+<td><a href="/run/c/([^"]*)">[^<]*</a><td>(.*?)<td class', text)
+    played: dict[str, list[tuple[str, str, str]]] = {}
+    for game in (game for game in GAMES if "p1" in game[:2]):
+        result = SHOWN[game.score if game.white == "p1" else 1 - game.score]
+        (other,) = {*game[:2]} - {"p1"}
+        played.setdefault(f"period-{game.time_seconds // DAY}", []).append((*result, other))
+    one_game = re.compile(r'<span class="(.*?)">(.*?)</span> <a href="/run/p/(.*?)">')
+    assert [(key, one_game.findall(games)) for key, games in rows] == [*played.items()][::-1]
+    results = [game.score if game.white == "p1" else 1 - game.score for game in GAMES if "p1" in game[:2]]
     counts = " · ".join(f"{results.count(score)}" for score in (1.0, 0.5, 0.0))
     assert f"<dt>Won, drawn, lost</dt><dd>{counts} <small>" in text
     assert "p1" in client.get("/run/compare", params={"h": "p1,p2"}).text
