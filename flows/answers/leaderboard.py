@@ -36,6 +36,8 @@ _OVERHEAD = 4096  # bytes of a key and of the objects
 DEVIATIONS = 2.0  # of all time, by default: a level that the skill reached with a probability of 98 %
 ORDERS = ("rating", "mu", "max_rating", "n_rounds", "last_time_seconds", "change")
 """Orders of a leaderboard, each descending; ``change`` is that of the rating by the last round of each player."""
+BOTH_WAYS = (*ORDERS, *(f"-{order}" for order in ORDERS))
+"""The same, and each ascending."""
 
 Group = tuple[str, str]  # an attribute and its value
 
@@ -256,8 +258,8 @@ class Leaderboard:
     ) -> BoardPage:
         """Rows of the leaderboard; columns as in ``PUBLISHED["leaderboard"]``.
 
-        ``order``: one of :data:`ORDERS`. ``place`` is always that by rating among all players, and ``places`` of the
-        page are those by rating among the chosen ones.
+        ``order``: one of :data:`BOTH_WAYS`; players without a value are last. ``place`` is always that by rating
+        among all players, and ``places`` of the page are those by rating among the chosen ones.
         ``active_since``: only players whose last contest ended then or later, UTC seconds.
         ``title``: only players with this title.
         ``group``: only players with this value of an attribute; the attribute must exist.
@@ -293,7 +295,8 @@ class Leaderboard:
         rows = np.flatnonzero(keep)
         numbers = places_among(self.table, rows)
         if order != "rating":
-            sorted_rows = np.argsort(-self._values_of(order)[rows], kind="stable")
+            values = self._values_of(order.removeprefix("-"))[rows]
+            sorted_rows = np.argsort(values if order.startswith("-") else -values, kind="stable")
             rows, numbers = rows[sorted_rows], numbers[sorted_rows]
         return np.stack([rows, numbers])
 

@@ -9,7 +9,7 @@ from typing import Any
 from ranklake.storage import MissingError
 
 from ..answers.handles import MOST_SEARCHED, NoPlayerError
-from ..answers.leaderboard import ORDERS, Group, Page
+from ..answers.leaderboard import BOTH_WAYS, Group, Page
 from ..answers.run import PublishedRun
 from ..common.configuration.settings import check_uncertainty, find_system
 from ..common.times import spelled, year_start
@@ -258,7 +258,7 @@ ENDPOINTS = (
     Endpoint("", "The run: system, hyperparameters, titles, rounds, version.", (), lambda run, values: run.facts),
     Endpoint("/leaderboard", "Players, best first.", (
         _START, _limit(100),
-        Parameter("order", "text", "Descending order of the rows.", "rating", choices=ORDERS),
+        Parameter("order", "text", "Order of the rows, descending; after a - ascending.", "rating", choices=BOTH_WAYS),
         _ACTIVE, Parameter("title", "text", "Only players with this title.", None, 1, 100),
         Parameter("at", "time", "Ratings of this time, with the uncertainty of the days since then."),
         Parameter("active", "age", "Only players with a contest in this time before `at`, or before the last contest."),

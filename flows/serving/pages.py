@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from ..answers.leaderboard import ORDERS
+from ..answers.leaderboard import BOTH_WAYS
 from ..answers.run import PublishedRun
 from ..pages.colours import title_styles
 from ..pages.files import package_files
@@ -71,7 +71,8 @@ PARAMETERS = {  # of the query, by route; a page sees no others
         Parameter("group", "text", "Only players with a value of an attribute, as `country:PL`.", None, 1, 1000),
         Parameter("title", "text", "Only players with this title.", None, 1, 1000),
         Parameter("at", "time", "The leaderboard at this time."),
-        Parameter("order", "text", "Descending order of the rows.", "rating", choices=ORDERS),
+        Parameter("order", "text", "Order of the rows, descending; after a - ascending.", "rating",
+                  choices=BOTH_WAYS),
     ),
     "/{run}/contests": (
         Parameter("q", "text", "Part of the name or id of a contest.", "", 0, 100),

@@ -58,7 +58,7 @@ class Choice:
     :data:`ALL`; or empty: :data:`DEFAULT` if contests have times, else all.
     ``group``, ``title``: only players with this value of an attribute, with this title.
     ``at``: a time, UTC seconds; by default after all contests.
-    ``order``: one of ``ORDERS``.
+    ``order``: one of ``BOTH_WAYS``.
     """
 
     active: str = ""
@@ -129,7 +129,11 @@ def leaderboard(run: PublishedRun, links: ServerLinks, choice: Choice, page: int
     def address(number: int, **changed: str) -> str:
         return links.leaderboard(number, **choice.query(**changed))
 
-    orders = {order: address(0, order="" if order == "rating" else order) for order, *_ in COLUMNS if order}
+    def turned(order: str) -> str:
+        """The order that a heading leads to: ascending if it is descending now."""
+        return f"-{order}" if order == choice.order else "" if order == "rating" else order
+
+    orders = {order: address(0, order=turned(order)) for order, *_ in COLUMNS if order}
     heads = [(order, text, kind, orders.get(order, "")) for order, text, kind in COLUMNS if text in _shown(rows)]
     switch = [(f"Active within {ACTIVE[DEFAULT]}", address(0, active=""), span == DEFAULT),
               *([(f"Within {ACTIVE[span]}", address(0), True)] if span not in ("", DEFAULT) else []),

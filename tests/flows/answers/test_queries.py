@@ -17,7 +17,7 @@ from ranklake.flows.answers import run as answers
 from ranklake.flows.answers.distribution import distribution
 from ranklake.flows.answers.handles import NoPlayerError
 from ranklake.flows.answers.index_rows import IndexRows
-from ranklake.flows.answers.leaderboard import ORDERS, BeyondEndError, kept_boards
+from ranklake.flows.answers.leaderboard import BOTH_WAYS, BeyondEndError, kept_boards
 from ranklake.flows.answers.run import PublishedRun, open_published
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.root import IndexFile, read_manifest
@@ -88,7 +88,7 @@ def test_leaderboard__of_an_index_without_percentiles_and_components_has_percent
     assert earlier.components is None
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", BOTH_WAYS)
 def test_leaderboard__order_and_filters(run: PublishedRun, board: list[dict[str, Any]], order: str) -> None:
     since = int(np.median([row["last_time_seconds"] for row in board]))
     page = run.leaderboard(0, 1000, order, active_since=since)
@@ -96,12 +96,13 @@ def test_leaderboard__order_and_filters(run: PublishedRun, board: list[dict[str,
     by_rating = [row["rating"] for row in expected]
 
     def value(row: dict[str, Any]) -> float:
-        if order != "change":
-            return float(row[order])
-        change = run.history(row["handle"]).column("change")[-1].as_py()
-        return -np.inf if change is None else change
+        if order.removeprefix("-") != "change":
+            known = float(row[order.removeprefix("-")])
+        elif (known := run.history(row["handle"]).column("change")[-1].as_py()) is None:
+            return np.inf
+        return known if order.startswith("-") else -known
 
-    assert page.rows.to_pylist() == (shown := sorted(expected, key=lambda row: -value(row)))
+    assert page.rows.to_pylist() == (shown := sorted(expected, key=value))
     assert page.places == [by_rating.index(row["rating"]) + 1 for row in shown]
     assert run.leaderboard(0, 10, title="master").total == sum(row["title"] == "master" for row in board)
 

@@ -120,13 +120,17 @@ def test_leaderboard__has_changes_and_lines_of_the_last_ratings(pages: TestClien
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_leaderboard__is_sorted_by_links_of_its_columns(pages: TestClient, order: str) -> None:
-    first = pages.get("/run?active=all&page=0").text
+    first = pages.get(f"/run?active=all&page=0&order={'mu' if order == 'rating' else 'rating'}").text
     (address,) = re.findall(rf'<a href="([^"]*)">{HEADS[order]}', first)
     assert ("order=" in address) is (order != "rating")
     text = pages.get(unescape(address)).text
     assert re.findall(r'aria-sort="descending"><a [^>]*>([^<]*[^< ])', text) == [HEADS[order]]
-    api = pages.get("/api/v1/runs/run/leaderboard", params={"order": order, "limit": 200}).json()["rows"]
-    assert [row[1] for row in board_rows(text)] == [short(row["handle"]) for row in api]
+    (address,) = re.findall(rf'<a href="([^"]*)">{HEADS[order]} ', text)
+    turned = pages.get(unescape(address)).text
+    assert re.findall(r'aria-sort="ascending"><a [^>]*>([^<]*[^< ])', turned) == [HEADS[order]]
+    for shown, key in ((text, order), (turned, f"-{order}")):
+        api = pages.get("/api/v1/runs/run/leaderboard", params={"order": key, "limit": 200}).json()["rows"]
+        assert [row[1] for row in board_rows(shown)] == [short(row["handle"]) for row in api]
 
 
 @pytest.mark.parametrize(
