@@ -16,6 +16,7 @@ from ..pages.links import SiteLinks
 from ..pages.views import leaderboard as leaderboard_page
 from ..results.ranks import are_active
 from .content import SiteContent
+from .games import BestWins
 from .recent import RecentRatings
 from .shards import PAGE_ROWS, board_pages
 
@@ -28,11 +29,13 @@ Page = dict[str, list[Any]]
 class SiteBoards:
     """The leaderboards of the final ``board`` of a run.
 
-    ``recent``: the last ratings of its players.
+    ``recent``: the last ratings of its players. ``best_wins``: of a run of games, which the data have.
     """
 
-    def __init__(self, content: SiteContent, board: pa.Table, recent: RecentRatings) -> None:
-        self._content, self._board, self._recent = content, board, recent
+    def __init__(
+        self, content: SiteContent, board: pa.Table, recent: RecentRatings, best_wins: BestWins | None = None
+    ) -> None:
+        self._content, self._board, self._recent, self._best_wins = content, board, recent, best_wins
 
     @cached_property
     def active(self) -> Mask:
@@ -99,7 +102,11 @@ class SiteBoards:
         return [(f"Active within {within}", active, current), (f"All {n_all:,}", every, not current)]
 
     def _data(self, board: pa.Table) -> Iterator[Page]:
-        return board_pages(board, self._content.format.decimals, **self._content.further(board))
+        content, further = self._content, self._content.further(board)
+        if self._best_wins is not None:
+            players = board.column("player").to_numpy()
+            further["best_win"] = self._best_wins.of(players, content.handles, content.format.decimals)
+        return board_pages(board, content.format.decimals, **further)
 
     def _shown(self, data: Page, rows: pa.Table | None) -> Page:
         """The columns that a page shows, with beliefs and the last ratings if ``rows`` are given."""

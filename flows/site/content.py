@@ -31,6 +31,11 @@ Round = dict[str, npt.NDArray[Any]]
 class SiteContent(Content):
     """The current state of a run, with lists for JSON and for pages."""
 
+    @property
+    def of_games(self) -> bool:
+        """Whether the rounds are periods of games."""
+        return self._rated.of_games
+
     @cached_property
     def handles(self) -> list[str]:
         """Handle of each player."""
@@ -140,6 +145,8 @@ class SiteContent(Content):
     def level_key(self, start: int, stop: int, n_players: int) -> str:
         """Digest of all that histories of the rounds from ``start`` to ``stop`` depend on."""
         teams = self._marks(start, stop)
+        if self.of_games and self.names:  # of the opponents
+            teams.append([self.names.get(handle) for handle in self.handles[:n_players]])
         last = self._digests_of_rounds[stop - 1]
         return digest(self._inputs, start, stop, last, self.checksums[:n_players], *teams)
 

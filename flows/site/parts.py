@@ -25,12 +25,15 @@ from ..pages.views import contest_list
 from ..pages.views import contests as contests_page
 from ..pages.views import distribution as distribution_page
 from ..pages.views import groups as groups_page
+from ..pages.views import periods as periods_page
 from ..results.attributes import attribute_names, grouping, values_of
 from ..results.components import compared_in
 from ..results.groups import groups_of, has_value
 from ..results.ranks import chosen
+from ..results.rated_rounds import LeaderboardBuilder
 from .boards import SiteBoards
 from .content import Round, SiteContent, digest
+from .games import BestWins, counts, ratings_around
 from .past import SitePast
 from .recent import RecentRatings
 from .shards import (
@@ -72,6 +75,7 @@ class SiteParts:
         self._on_progress, self._done = on_progress, 0
         self._total = 2 * int(content.rows.sum()) + 2 * len(content.handles)
         self._winners: list[Winner | None] = [None] * content.n_rounds
+        self._counts: list[dict[str, int]] = [{"n_players": 0, "n_games": 0}] * content.n_rounds  # of periods of games
         self._content, self._files, self._templates = content, files, Templates.shared()
         self._attributes = grouping(attribute_names(content.attributes))
         statics = {name: data for name, data in package_files("static").items() if name not in SERVER_FILES}
@@ -92,19 +96,31 @@ class SiteParts:
         """Read all rounds: the page of each contest, and the most players known after each round."""
         content = self._content
         builder, pages, most = content.builder(), [""] * content.n_rounds, np.zeros(content.n_rounds, np.int64)
-        columns, recent = ("player", "lo", "perf", "mu", "sigma", "n_before"), RecentRatings(len(content.handles))
-        past = SitePast(content)
+        columns: tuple[str, ...] = ("player", "lo", "perf", "mu", "sigma", "n_before")
+        recent, past = RecentRatings(len(content.handles), content.of_games), SitePast(content)
+        if games := content.of_games:
+            columns = (*columns, "hi")
+        best_wins = BestWins(len(content.handles)) if games else None
         for index, everyone in content.each(0, content.n_rounds, columns, unrated=True):
             self._advance(int(content.rows[index]), "contests")
             rated = everyone["rated"]
             rows = {name: everyone[name] if rated.all() else everyone[name][rated] for name in columns}
             player = rows["player"]
-            self._winners[index] = content.winner(index, rows)
             most[index] = player.max() + 1
+            if best_wins:
+                before, after = ratings_around(content.display, index, rows, builder)
+                best_wins.add(index, rows, before)
+                self._counts[index] = counts(player)
+                everyone = rows | {"rated": np.ones(len(player), bool)}
+            else:
+                self._winners[index] = content.winner(index, rows)
+                before = _ratings(builder, everyone["player"])
+            builder.update(_table(index, rows))
+            if not games:
+                after = _ratings(builder, everyone["player"])
+            recent.add(player, after if games else builder.rating[player])
+            past.add(index, builder)
             if index < content.n_rounds - MAX_CONTESTS:
-                builder.update(_table(index, rows))
-                recent.add(builder, player)
-                past.add(index, builder)
                 continue
             stem = f"{slug(content.about['contest_id'][index])}-{content.round_key(index, player)}"
             has_card = index >= self._shared.cards_from(content.n_rounds)
@@ -116,13 +132,7 @@ class SiteParts:
             )
             pages[index] = page
             known = [self._files.has(path) for path in (data, page, *([contest_card_path(stem)] if has_card else []))]
-            player = everyone["player"]
-            before = np.where(builder.n_rounds[player] > 0, builder.rating[player], np.nan)
-            builder.update(_table(index, rows))
-            recent.add(builder, rows["player"])
-            past.add(index, builder)
             if not all(known):
-                after = np.where(builder.n_rounds[player] > 0, builder.rating[player], np.nan)
                 shown = contest_rows(content, index, everyone, before, after)
                 self._files.put(data, partial(_packed, shown))
                 if has_card:
@@ -131,7 +141,7 @@ class SiteParts:
                 self._files.put(page, html.encode)
         self.board = content.board_of(builder)
         self._past = past.data(self.board)
-        self._boards, self._recent = SiteBoards(content, self.board, recent), recent
+        self._boards, self._recent = SiteBoards(content, self.board, recent, best_wins), recent
         self._players = SharedPlayers(content, self.board, self._files, self._shared.most)
         last = max((time or 0 for time in content.about["time_seconds"]), default=0)
         self.facts = replace(
@@ -168,10 +178,15 @@ class SiteParts:
 
     def _contest_page(self, shown: dict[str, Any], page: str, data: str, steps: contests_page.Steps, card: str) -> str:
         rows = {name: values for name, values in shown.items() if isinstance(values, list)}
-        context = contests_page.standings(shown, rows, len(shown["handle"]), most=CONTEST_ROWS, steps=steps, data=data)
+        if games := self._content.of_games:
+            context = periods_page.games(shown, rows, most=CONTEST_ROWS, steps=steps, data=data)
+        else:
+            context = contests_page.standings(
+                shown, rows, len(shown["handle"]), most=CONTEST_ROWS, steps=steps, data=data
+            )
         cards = {str(shown["contest_id"]): card} if card else {}
         links = SiteLinks(page, "", self._assets, self._shared.public, cards=cards)
-        return self._templates.render("contest", self._facts(), links, **context)
+        return self._templates.render("period" if games else "contest", self._facts(), links, **context)
 
     def _facts(self) -> RunFacts:
         """The run without counts and lines, for pages that do not change with new rounds."""
@@ -204,17 +219,25 @@ class SiteParts:
 
     def contests(self, pages: list[str]) -> dict[str, str]:
         """The list of contests, as data and as pages."""
-        about, links = self._content.about, self._links("contests.html")
-        listed = about | {"winner": self._winners}
-        for context in contest_list.site_pages(listed, pages, links.contests, MAX_CONTESTS):
+        about, links = self._about(), self._links("contests.html")
+        rows = about | {"winner": self._winners}
+        for context in contest_list.site_pages(rows, pages, links.contests, MAX_CONTESTS):
             path = links.contests(context["page"]).removeprefix(self._files.version)
             self._files.page(path, self._render("contests", path, context), packed=context["page"] == 0)
-        columns = {name: about[name] for name in ("contest_id", "time_seconds", "n_players")}
+        columns = {
+            name: about[name] for name in ("contest_id", "time_seconds", "n_players", "n_games") if name in about
+        }
         names = [name or key for name, key in zip(about["name"], about["contest_id"], strict=True)]
         return {
             "contests": self._named("data/contests", columns | {"name": names, "page": pages}),
             "winners": self._named("data/winners", {"winner": self._winners, "names": self._names_of_winners()}),
         }
+
+    def _about(self) -> dict[str, list[Any]]:
+        """What is known of each contest; of periods of games their counts."""
+        of_games = self._counts if self._content.of_games else []
+        numbers = {name: [one[name] for one in of_games] for name in ("n_players", "n_games")} if of_games else {}
+        return self._content.about | numbers
 
     def _names_of_winners(self) -> dict[str, str]:
         """The display name of the first winner of each contest, by handle."""
@@ -323,6 +346,7 @@ class SiteParts:
         links = [SiteLinks(page, "", self._assets, public) for page in (*SHELLS, NOT_FOUND)]
         render, handles = self._templates.render, self._players.handles
         missing = {"title": "Not found", "detail": "There is no such page.", "near": [], "heading": "", "within": True}
+        best = {} if self._content.of_games else self._content.best(MOST_ENTRIES)
         of_pairs = {"pairs": [], "apart": "", "skills": self.uncertainty > 0, "games": None,
                     "matrix": [], "contests": []}  # fmt: skip
         return {
@@ -330,7 +354,7 @@ class SiteParts:
             SHELLS[1]: render("compare", timeless, links[1], players=[], asked="", unknown=[], **of_pairs),
             SHELLS[2]: render("contest", timeless, links[2], contest=None),
             NOT_FOUND: render("error", timeless, links[3], **missing),
-            FEED: contest_feed(self.facts, self._content.about, pages, self._content.best(MOST_ENTRIES), public),
+            FEED: contest_feed(self.facts, self._about(), pages, best, public),
             "favicon.ico": self._statics["favicon.ico"],
             **files_for_crawlers(public, handles, pages),
             **self._player_pages(),
@@ -367,6 +391,11 @@ def _branded(brand: Brand, title: str) -> dict[str, bytes]:
 
 def _packed(value: Any) -> bytes:
     return compress(encode(value))
+
+
+def _ratings(builder: LeaderboardBuilder, player: NDArray[np.int32]) -> NDArray[np.float64]:
+    """The display rating of some players by now; NaN without a rated round."""
+    return np.where(builder.n_rounds[player] > 0, builder.rating[player], np.nan)
 
 
 def _table(round_index: int, rows: Round) -> pa.Table:

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ranklake.storage import Dataset, Lake, LakeError, Run
+from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.acquire import hold_lease
 
-from ..common.adapters import refuse_games
 from ..common.extras import need
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import byte_size, count
@@ -73,18 +72,12 @@ def publish_site(
     ``rebuild``: write every file again, and replace the site of another run.
     ``on_progress``: called with the rows that are written, of all: participations and players, each for two kinds of
     pages.
-    Raises LakeError: the run does not exist, has no ratings or rates periods of games, another writer holds its lease,
-    or the folder has other files.
+    Raises LakeError: the run does not exist or has no ratings, another writer holds its lease, or the folder has other
+    files.
     Raises MissingExtraError: the package jinja2 is not installed.
     """
     need("jinja2", "serve", "a site")
     began = time.perf_counter()
-    dataset = Run.open(lake, run_name).config["dataset"]
-    tables = (
-        "a site has a page a contest; `ranklake publish` writes tables of any size, and `ranklake serve` shows them"
-    )
-    if dataset in Dataset.names(lake):
-        refuse_games(Dataset.open(lake, dataset), run_name, tables)
     with hold_lease(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal):
         content = SiteContent(lake, run_name, deviations, titles, places=places, brand=brand)
         if content.n_rounds > MAX_ROUNDS:
@@ -114,6 +107,7 @@ def _write(
         "decimals": content.format.decimals,
         "uncertainty": parts.uncertainty,
         "has_performance": parts.facts.has_performance,
+        **({"games": True} if content.of_games else {}),
         "titles": ladder(content.format.titles),
         "players": parts.board.num_rows,
         "ranked": parts.facts.n_ranked,

@@ -20,6 +20,7 @@ from ranklake.storage.names.folding import words_of
 
 from ..results.places import rounded_down
 from .content import Round, SiteContent
+from .games import beside, counts, results
 
 HISTORY = ("contest", "place", "perf", "sigma", "change", "margin")  # columns of a player; also "team", with teams
 PAGE_ROWS = 1_000  # of a page of the leaderboard
@@ -62,12 +63,14 @@ def contest_rows(
 
     A round of teams has ``team``: the name for each member, None for individuals. A round with unrated participants has
     ``rated``; they have the place among the rated ones, after those who share it, and no rating before a first round.
-    A system without performances has no ``perf``.
+    A system without performances has no ``perf``. A period of games has two rows a game, places in the game, and
+    ``n_games``.
     """
     if not rows["rated"].all():
         order = np.argsort(2 * rows["lo"] + ~rows["rated"], kind="stable")
         rows, before, after = {name: column[order] for name, column in rows.items()}, before[order], after[order]
     decimals, about = content.format.decimals, content.about
+    has_performance = content.display.system.has_performance and not content.of_games
     change = np.round(np.round(after, decimals) - np.round(before, decimals), decimals)
     shown = {name: about[name][round_index] for name in ("contest_id", "name", "url", "time_seconds", "n_players")}
     of_teams = content.has_teams(round_index, round_index + 1)
@@ -81,7 +84,8 @@ def contest_rows(
             "rating": numbers(after, decimals),
             "change": numbers(change, decimals),
         }
-        | ({"perf": numbers(rows["perf"], decimals)} if content.display.system.has_performance else {})
+        | (counts(rows["player"]) if content.of_games else {})
+        | ({"perf": numbers(rows["perf"], decimals)} if has_performance else {})
         | ({} if rows["rated"].all() else {"rated": rows["rated"].tolist()})
         | ({"names": [content.names.get(content.handles[i]) for i in rows["player"].tolist()]} if content.names else {})
     )
@@ -111,9 +115,10 @@ def history_shards(content: SiteContent, start: int, stop: int, shards: int) -> 
     ``rows`` have the players of a file and the number of rows of each; each of :data:`HISTORY` has their rows, one
     player after the other, oldest round first. ``contest`` and ``change`` are the index of the round and
     the rating in the first round, then the differences from round to round; ``margin`` is mu less the rating. If any
-    of the rounds has teams, ``team`` is the name of the player's team, None for an individual.
+    of the rounds has teams, ``team`` is the name of the player's team, None for an individual. Rows of games have the
+    ``result``, ``win``, ``draw`` or ``loss``, and the ``opponent``; ``names`` are display names of opponents by handle.
     """
-    columns = ("player", "lo", "perf", "mu", "sigma", "n_before")
+    columns = ("player", "lo", "perf", "mu", "sigma", "n_before", *(["hi"] if content.of_games else []))
     parts: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
     of_teams = content.has_teams(start, stop)
     for round_index, rows in content.each(start, stop, columns):
@@ -139,23 +144,27 @@ def history_shards(content: SiteContent, start: int, stop: int, shards: int) -> 
         "sigma": sigma[order],
         "change": _differences(shown["rating"], newly) / scale,
         "margin": (shown["mu"] - shown["rating"]) / scale,
-    } | ({"team": joined["team"][order]} if of_teams else {})
+    }
+    if of_teams:
+        columns_of["team"] = joined["team"][order]
+    if content.of_games:
+        columns_of["result"] = np.array(results(joined), object)[order]
+        columns_of["opponent"] = np.array(content.handles, object)[beside(joined["player"])[order]]
     first = np.flatnonzero(newly)  # of each player
     n_rows, bounds = np.diff(first, append=len(player)), np.searchsorted(shard[first], np.arange(shards + 1)).tolist()
     edges = np.append(first, len(player))[bounds].tolist()
     for number, (begin, end) in enumerate(pairwise(bounds)):
         some = slice(edges[number], edges[number + 1])
-        yield (
-            number,
-            {
-                "handle": [content.handles[index] for index in player[first[begin:end]].tolist()],
-                "rows": n_rows[begin:end].tolist(),
-                **{
-                    name: numbers(values[some], decimals) if values.dtype == np.float64 else values[some].tolist()
-                    for name, values in columns_of.items()
-                },
-            },
-        )
+        opponents = sorted({*columns_of["opponent"][some]} & content.names.keys()) if content.of_games else []
+        against = {one: content.names[one] for one in opponents}
+        file = {
+            "handle": [content.handles[index] for index in player[first[begin:end]].tolist()],
+            "rows": n_rows[begin:end].tolist(),
+        }
+        for name, values in columns_of.items():
+            part = values[some]
+            file[name] = numbers(part, decimals) if part.dtype == np.float64 else part.tolist()
+        yield number, file | ({"names": against} if against else {})
 
 
 def _differences(values: npt.NDArray[Any], newly: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:

@@ -52,7 +52,8 @@ def contest_card_of(stem: str, shown: Columns, run: RunFacts, files: SiteFiles) 
     """Draw the card of a contest, given its name and its rows; returns its path."""
     columns = (shown[name][:FIRST_ROWS] for name in ("place", "handle", "rating", "change"))
     first, name = list(zip(*columns, strict=True)), shown["name"] or shown["contest_id"]
-    card = ContestCard(name, shown["time_seconds"] or 0, shown["n_players"] or len(shown["handle"]), first)
+    n_players, n_games = shown["n_players"] or len(shown["handle"]), shown.get("n_games")
+    card = ContestCard(name, shown["time_seconds"] or 0, n_players, first if n_games is None else [], n_games)
     return files.put(contest_card_path(stem), partial(contest_card, card, run))
 
 
@@ -104,7 +105,8 @@ def contest_feed(run: RunFacts, about: Columns, pages: list[str], first: Mapping
     for index in range(len(pages) - 1, -1, -1)[:MOST_ENTRIES]:
         key, name, time = (about[column][index] for column in ("contest_id", "name", "time_seconds"))
         best = [run.name_of(handle) for handle in first.get(index, [])]
-        text = contest_text(run.brand, about["n_players"][index] or 0, best)
+        n_games = about["n_games"][index] if "n_games" in about else None
+        text = contest_text(run.brand, about["n_players"][index] or 0, best, n_games)
         address = SiteLinks("", "", "").contest(key) if pages[index] else ""
         entries.append(Entry(f"{run.name}/c/{key}", short(name or key), f"{public}{address}", time or 0, text))
     subtitle = run.brand.description or f"{capital(run.brand.contests)} and what they changed"

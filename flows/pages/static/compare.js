@@ -1,5 +1,5 @@
 // The comparison of players: the graph, and on the static site all values.
-import { contestAddress, day, element, format, manifest, nouns, placeText, player, playerAddress, visible } from "./data.js";
+import { contestAddress, day, element, format, manifest, nouns, placeText, player, playerAddress, SCORES, visible } from "./data.js";
 import { nameOf } from "./geometry.js";
 import { drawAsked, start } from "./graph.js";
 import { bestMatch, picker } from "./picker.js";
@@ -12,6 +12,7 @@ const notice = document.querySelector("[data-notice]");
 
 /** Rounds that two players have in common, not as members of one team, and how often each was placed before the other. */
 function meet(one, other) {
+  if (one.games) return record(one.games.flat().filter(({ opponent }) => opponent === other.handle));
   const place = new Map(one.ids.map((id, i) => [id, one.place[i]]));
   const team = new Map(one.ids.map((id, i) => [id, one.team[i]]));
   const met = { rounds: 0, first: 0, second: 0, ties: 0 };
@@ -21,6 +22,12 @@ function meet(one, other) {
     met[place.get(id) < other.place[i] ? "first" : place.get(id) > other.place[i] ? "second" : "ties"]++;
   });
   return met;
+}
+
+/** The same of the games between two players. */
+function record(games) {
+  const count = (result) => games.filter((game) => game.result === result).length;
+  return { rounds: games.length, first: count("win"), second: count("loss"), ties: count("draw") };
 }
 
 /** The chance that a standard normal number is at most x, to 1e-7. */
@@ -47,7 +54,7 @@ function fill(site, players) {
     element("td", {}, placeText(one)),
     element("td", { class: show.tier(one.rating.at(-1)) }, `${show.number(one.rating.at(-1))}${one.missing ? "?" : ""}`),
     element("td", {}, show.number(one.max_rating)),
-    element("td", {}, String(one.rating.length)))));
+    element("td", {}, String(one.played?.at(-1) ?? one.rating.length)))));
   const key = (p) => element("span", { class: `key line s${p % 8}` });
   const heads = players.map((one, p) => element("th", { scope: "col" }, key(p), nameOf(one)));
   const table = document.querySelector(".matrix");
@@ -69,13 +76,16 @@ function score(one, other) {
   return element("td", {}, `${met.first} : ${met.second}`, ...(met.ties ? [element("small", {}, `${met.ties} tied`)] : []));
 }
 
-/** The rounds of at least two of the players, latest first; a button shows older ones. */
+/** The rounds, or the periods with games between them, of at least two of the players, latest first; a button shows older ones. */
 function common(show, players) {
   const at = players.map((one) => new Map(one.ids.map((id, i) => [id, i])));
-  const times = new Map(players.flatMap((one) => one.ids.map((id, i) => [id, [one.times[i], one.names[i]]])));
+  const times = new Map(players.flatMap((one) => one.ids.map((id, i) => [id, [one.times[i], (one.titles ?? one.names)[i]]])));
   const order = new Map(players.flatMap((one) => one.ids.map((id, i) => [id, one.rounds[i]])));
-  const found = [...times.keys()].filter((id) => at.filter((rows) => rows.has(id)).length > 1).sort((one, other) => order.get(other) - order.get(one));
-  const cell = (one, i) => element("td", {}, ...(i === undefined ? ["–"] : [String(one.place[i]), ...(i ? [" ", element("small", { class: show.direction(one.rating[i - 1], one.rating[i]) }, show.change(one.rating[i - 1], one.rating[i]))] : [])]));
+  const scores = (one, i) => one.games[i].filter(({ opponent }) => others.has(opponent)).map(({ result }) => SCORES[result]).join(", ") || "–";
+  const others = new Set(players.map((one) => one.handle));
+  const met = (id) => players.filter((one, p) => at[p].has(id) && (!one.games || scores(one, at[p].get(id)) !== "–")).length > 1;
+  const found = [...times.keys()].filter(met).sort((one, other) => order.get(other) - order.get(one));
+  const cell = (one, i) => one.games ? element("td", {}, i === undefined ? "–" : scores(one, i)) : element("td", {}, ...(i === undefined ? ["–"] : [String(one.place[i]), ...(i ? [" ", element("small", { class: show.direction(one.rating[i - 1], one.rating[i]) }, show.change(one.rating[i - 1], one.rating[i]))] : [])]));
   const row = (id) => element("tr", {}, element("td", {}, day(times.get(id)[0])), element("td", {}, element("a", { href: contestAddress(id) }, visible(times.get(id)[1] ?? id))), ...players.map((one, p) => cell(one, at[p].get(id))));
   const [table, older] = [document.querySelector(".common"), document.querySelector("[data-older]")];
   table.tHead.rows[0].replaceChildren(...[...table.tHead.rows[0].cells].slice(0, 2), ...players.map((one) => element("th", { scope: "col" }, nameOf(one))));

@@ -195,11 +195,11 @@ if (form) {
 }
 
 async function find(notice) {
-  const id = new URLSearchParams(location.search).get("id") ?? "";
+  const [id, q] = ["id", "q"].map((name) => new URLSearchParams(location.search).get(name) ?? "");
   const site = await manifest();
   const contests = await json(`${root}${site.contests}`);
   const at = contests.contest_id.indexOf(id);
-  if (at >= 0 && contests.page[at]) location.replace(`${root}${contests.page[at]}`);
+  if (at >= 0 && contests.page[at]) location.replace(`${root}${contests.page[at]}${q && `?q=${encodeURIComponent(q)}`}`);
   else notice.textContent = `${visible(site.run)} has no rated ${nouns.contest} ${visible(id)}.`;
 }
 

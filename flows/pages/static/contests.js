@@ -23,11 +23,11 @@ function row(all, i) {
   const name = visible(all.name[i]);
   const first = best && (best.team === null ? element("a", { href: playerAddress(best.handles[0]) }, visible(all.names[best.handles[0]] ?? best.handles[0])) : visible(best.team));
   const others = best && best.n > 1 ? [" ", element("small", {}, `and ${(best.n - 1).toLocaleString("en")} other${best.n > 2 ? "s" : ""}`)] : [];
+  const number = (value) => element("td", {}, (value ?? 0).toLocaleString("en"));
   return element("tr", {},
     element("td", {}, day(all.time_seconds[i])),
     element("td", {}, page ? element("a", { href: root + page }, name) : name, ...(page ? [] : [" ", element("small", {}, "not rated")])),
-    element("td", {}, first ?? "–", ...others),
-    element("td", {}, (all.n_players[i] ?? 0).toLocaleString("en")));
+    all.n_games ? number(all.n_games[i]) : element("td", {}, first ?? "–", ...others), number(all.n_players[i]));
 }
 
 async function show() {

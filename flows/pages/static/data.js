@@ -2,6 +2,8 @@
 export const { kind, root, run, home } = document.body.dataset;
 export const nouns = document.body.dataset; // player, players, contest, contests: the words of the run
 export const DAY = 86400;
+const NAMED = 3; // games of a point of the graph
+export const SCORES = { win: "1–0", draw: "½–½", loss: "0–1" }; // of a game, the player first
 const LARGE = 1e9; // rating points beyond every scale; three digits are shown
 
 /** Text with characters that would reorder or hide the text around them written as \u{...}; at most 80 characters. */
@@ -109,26 +111,50 @@ export function crc32(text) {
 export async function player(handle) {
   const site = await manifest();
   const contests = await once(`${root}${site.contests}`);
-  const columns = Object.fromEntries(["ids", "names", "times", "n", "place", "perf", "mu", "sigma", "rating", "team", "rounds"].map((name) => [name, []]));
+  const columns = Object.fromEntries(["ids", "names", "times", "n", "place", "perf", "mu", "sigma", "rating", "team", "rounds", ...(site.games ? ["games"] : [])].map((name) => [name, []]));
   for (const { folder, shards } of site.histories) {
     const shard = String(crc32(handle) % shards).padStart(4, "0");
     const file = await once(`${root}${folder}${shard}.json.gz`);
     const at = file.handle.indexOf(handle);
     if (at < 0) continue;
     const first = file.rows.slice(0, at).reduce((sum, n) => sum + n, 0);
-    const rows = Object.fromEntries(Object.entries(file).slice(2).map(([name, all]) => [name, all.slice(first, first + file.rows[at])]));
+    const rows = Object.fromEntries(Object.entries(file).filter(([, all]) => Array.isArray(all)).map(([name, all]) => [name, all.slice(first, first + file.rows[at])]));
     let [round, rating] = [0, 0];
     rows.contest.forEach((step, i) => {
       round += step;
       rating = Number((rating + rows.change[i]).toFixed(site.decimals));
       const mu = Number((rating + rows.margin[i]).toFixed(site.decimals));
       const values = { ids: contests.contest_id[round], names: contests.name[round], times: contests.time_seconds[round] ?? 0, n: contests.n_players[round], place: rows.place[i], perf: rows.perf[i], mu, sigma: rows.sigma[i], rating, team: rows.team?.[i] ?? null, rounds: round };
+      if (site.games) {
+        const opponent = rows.opponent[i];
+        values.games = { opponent, name: file.names?.[opponent] ?? opponent, result: rows.result[i] };
+      }
       for (const [name, value] of Object.entries(values)) columns[name].push(value);
     });
   }
   if (!columns.rating.length) return null;
   const place = await placeOf(site, handle, columns.rating.at(-1));
-  return { handle, ...columns, ...place };
+  return { handle, ...(site.games ? joined(columns) : columns), ...place };
+}
+
+/** A row a period instead of one a game, with the `games` of each, how many were `played` until its end, and its `highest` rating; `before` is the rating before the last game. */
+function joined(columns) {
+  const { games, ...rows } = columns;
+  const ends = rows.rounds.flatMap((round, i) => (round === rows.rounds[i + 1] ? [] : [i + 1]));
+  const begin = (k) => (k ? ends[k - 1] : 0);
+  const made = Object.fromEntries(Object.entries(rows).map(([name, values]) => [name, ends.map((end) => values[end - 1])]));
+  const names = ends.map((end, k) => {
+    const some = games.slice(begin(k), end);
+    const scores = some.slice(0, NAMED).map(({ name, result }) => `${SCORES[result]} ${name}`).join(", ");
+    return `${rows.names[end - 1] ?? rows.ids[end - 1]}: ${scores}${some.length > NAMED ? ` and ${some.length - NAMED} more` : ""}`;
+  });
+  const perf = ends.map((end, k) => {
+    const known = rows.perf.slice(begin(k), end).filter((value) => value !== null);
+    return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
+  });
+  const none = ends.map(() => null);
+  return { ...made, titles: made.names, names, perf, place: none, n: none, played: ends, before: rows.rating.at(-2), games: ends.map((end, k) => games.slice(begin(k), end)),
+    highest: ends.map((end, k) => Math.max(...rows.rating.slice(begin(k), end))) };
 }
 
 /** The places of a player at the ends of past periods, among the ranked players by their shown ratings; see flows/site/past.py. */
@@ -138,7 +164,7 @@ export async function places(one) {
   const found = { handle: one.handle, name: one.name, times: [], places: [], of: [], period: past.period };
   past.rounds.forEach((round, k) => {
     const last = one.rounds.findLastIndex((played) => played <= round);
-    if (last < 0 || last + 1 < past.min_rounds || (past.max_sigma !== null && one.sigma[last] > past.max_sigma)) return;
+    if (last < 0 || (one.played?.[last] ?? last + 1) < past.min_rounds || (past.max_sigma !== null && one.sigma[last] > past.max_sigma)) return;
     const own = Math.round(one.rating[last] * 10 ** site.decimals);
     let [level, above, total] = [0, 0, 0];
     past.levels[k].forEach((step, i) => {
@@ -167,7 +193,7 @@ async function placeOf(site, handle, rating) {
     if (at >= 0) {
       const [place, value] = [board.place[at], (name) => board[name]?.[at]];
       const interval = { place_now: place, place_high: value("place_high"), place_low: value("place_low"), missing: value("missing") };
-      return { ...interval, below: value("percentile"), max_rating: board.max_rating[at], country: value("country"), name: value("name"), component: value("component"), page, rows };
+      return { ...interval, below: value("percentile"), max_rating: board.max_rating[at], country: value("country"), name: value("name"), component: value("component"), best_win: value("best_win"), page, rows };
     }
     if (board.rating[0] > rating) break;
   }

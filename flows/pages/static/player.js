@@ -1,16 +1,18 @@
 // The page of a player: the graph, and on the static site all values.
-import { contestAddress, day, element, format, json, kind, manifest, nouns, placeText, player, playerAddress, root, run, version, visible } from "./data.js";
+import { contestAddress, day, element, format, json, kind, manifest, nouns, once, placeText, player, playerAddress, root, run, SCORES, version, visible } from "./data.js";
 import { search } from "./search.js";
 import { drawAsked, start } from "./graph.js";
 import { bestMatch, picker } from "./picker.js";
 
 const ROWS = 200; // of the table that are shown at once, as ROUND_ROWS of the server
 const YEAR = 365.25 * 86400;
+const LISTED = 20; // games of a row, as on the server
+const FORM = 10; // games, as FORM_GAMES of the server
 const page = document.querySelector("main [data-player]");
 const figure = page.querySelector("[data-graph]");
 const field = (name) => page.querySelector(`[data-field=${name}]`);
 
-function fill(site, one) {
+async function fill(site, one) {
   const show = format(site);
   const [rating, mu, sigma] = [one.rating.at(-1), one.mu.at(-1), one.sigma.at(-1)];
   const set = (name, text, kind = "") => {
@@ -31,9 +33,10 @@ function fill(site, one) {
   set("belief", `${show.number(mu)} ± ${show.number(sigma)}`);
   set("last", day(one.times.at(-1)));
   if (one.country) field("member").replaceChildren(element("span", {}, `country ${visible(one.country)}`));
-  set("n_rounds", one.rating.length.toLocaleString("en"));
+  set("n_rounds", (one.played?.at(-1) ?? one.rating.length).toLocaleString("en"));
   career(site, show, one);
   rounds(site, show, one);
+  if (one.games) await record(site, show, one);
   for (const part of page.querySelectorAll("[hidden]:not(.found)")) part.hidden = false;
   page.querySelector("[data-notice]").hidden = true;
   for (const [name, hide] of [["[data-part=next]", !field("next").textContent], ["[data-part=belief]", !sigma], ["[data-older]", one.rating.length <= ROWS]]) page.querySelector(name).hidden = hide;
@@ -44,23 +47,58 @@ function career(site, show, one) {
   const [rating, small] = [one.rating.at(-1), (...children) => element("small", {}, ...children)];
   const signed = (before) => element("span", { class: show.direction(before, rating) }, show.change(before, rating));
   const put = (name, ...children) => field(name).replaceChildren(...children);
-  put("change", one.rating.length > 1 ? signed(one.rating.at(-2)) : "new", " ", small(day(one.times.at(-1))));
+  const last = one.games ? one.before : one.rating.at(-2);
+  put("change", last === undefined ? "new" : signed(last), " ", small(day(one.times.at(-1))));
   const since = site.last_time_seconds - YEAR;
   const before = site.last_time_seconds ? one.times.findLastIndex((time) => time && time <= since) : -1;
   put("change_year", ...(before < 0 ? ["– ", small("no rating before")] : [signed(one.rating[before]), ...(before === one.times.length - 1 ? [" ", small("inactive")] : [])]));
-  const peak = one.rating.indexOf(Math.max(...one.rating));
+  const highest = one.highest ?? one.rating;
+  const peak = highest.indexOf(Math.max(...highest));
   put("max_rating", show.number(one.max_rating));
-  put("peak", element("a", { href: contestAddress(one.ids[peak]) }, one.times[peak] ? day(one.times[peak]) : visible(one.names[peak] ?? one.ids[peak])));
+  put("peak", element("a", { href: contestAddress(one.ids[peak]) }, one.times[peak] ? day(one.times[peak]) : visible((one.titles ?? one.names)[peak] ?? one.ids[peak])));
   const title = site.titles.find(({ minimum }) => minimum !== null && minimum > rating);
   put("next", ...(title ? [show.number(Math.max(title.minimum - rating, 10 ** -site.decimals)), " ", small(`to ${visible(title.name)}`)] : []));
 }
 
-/** The rows of the latest rounds; a button shows older ones. */
+/** The games of a period: the first ones, with links to the opponents, and a link to all. */
+const listed = (handle, id, games) => element("td", {}, ...games.slice(0, LISTED).flatMap(({ opponent, name, result }) =>
+  [element("span", {}, element("span", { class: result }, SCORES[result]), " ", element("a", { href: playerAddress(opponent) }, visible(name))), " "]),
+...(games.length > LISTED ? [element("a", { href: `${contestAddress(id)}&q=${encodeURIComponent(handle)}` }, `all ${games.length.toLocaleString("en")} games`)] : []));
+
+/** The record of a player's games, after the other facts. */
+async function record(site, show, one) {
+  const [games, small] = [one.games.flat(), (text) => element("small", {}, text)];
+  const [wins, draws, losses] = ["win", "draw", "loss"].map((result) => games.filter((game) => game.result === result).length);
+  let [streak, longest] = [0, 0];
+  for (const { result } of games) longest = Math.max(longest, (streak = result === "win" ? streak + 1 : 0));
+  const form = games.slice(-FORM).flatMap(({ result }) => [element("span", { class: result },
+    element("span", { "aria-hidden": "true" }, result[0].toUpperCase()), element("span", { class: "unseen" }, result)), " "]);
+  const fact = (name, attributes, ...children) => element("div", {}, element("dt", {}, name), element("dd", attributes, ...children));
+  const made = [
+    fact("Won, drawn, lost", {}, [wins, draws, losses].map((n) => n.toLocaleString("en")).join(" · "), " ", small(`${(100 * (wins + draws / 2) / games.length).toFixed(1)} % of the points`)),
+    fact("Form", { class: "form" }, ...form, small(`longest streak of wins: ${longest.toLocaleString("en")}`)),
+  ];
+  if (one.best_win) {
+    const [opponent, rating, round] = one.best_win;
+    const contests = await once(`${root}${site.contests}`);
+    const name = games.find((game) => game.opponent === opponent).name;
+    made.push(fact("Best win", {}, element("span", { class: show.tier(rating) }, show.number(rating)), " ",
+      small(element("a", { href: playerAddress(opponent) }, visible(name))), " ",
+      small(element("a", { href: contestAddress(contests.contest_id[round]) }, contests.time_seconds[round] ? day(contests.time_seconds[round]) : visible(contests.contest_id[round])))));
+  }
+  field("n_rounds").closest("div").querySelector("dt").textContent = "Games";
+  page.querySelector(".facts").append(...made);
+  const table = page.querySelector("table.rounds");
+  table.classList.add("games");
+  table.rows[0].cells[2].textContent = "Games";
+}
+
+/** The rows of the latest rounds, or periods of games; a button shows older ones. */
 function rounds(site, show, one) {
   const row = (i) => element("tr", {},
     element("td", {}, day(one.times[i])),
-    element("td", {}, element("a", { href: contestAddress(one.ids[i]) }, visible(one.names[i] ?? one.ids[i])), ...(one.team[i] === null ? [] : [" ", element("small", { class: "with" }, visible(one.team[i]))])),
-    element("td", {}, String(one.place[i]), element("small", {}, ` / ${one.n[i]}`)),
+    element("td", {}, element("a", { href: contestAddress(one.ids[i]) }, visible((one.titles ?? one.names)[i] ?? one.ids[i])), ...(one.team[i] === null ? [] : [" ", element("small", { class: "with" }, visible(one.team[i]))])),
+    one.games ? listed(one.handle, one.ids[i], one.games[i]) : element("td", {}, String(one.place[i]), element("small", {}, ` / ${one.n[i]}`)),
     ...(site.has_performance ? [element("td", { class: show.tier(one.perf[i]) }, show.number(one.perf[i]))] : []),
     element("td", { class: show.tier(one.rating[i]) }, show.number(one.rating[i])),
     element("td", {}, i ? element("span", { class: show.direction(one.rating[i - 1], one.rating[i]) }, show.change(one.rating[i - 1], one.rating[i])) : "new"));
@@ -124,7 +162,7 @@ start(figure, notice, async (handle) => {
     if (near.length) notice.append(" Similar: ", ...near.flatMap(([other, , name], i) => [i ? ", " : "", element("a", { href: playerAddress(other) }, visible(name ?? other))]));
     return;
   }
-  fill(site, one);
+  await fill(site, one);
   against.querySelector("[type=hidden]").value = handle;
   const here = `handle=${encodeURIComponent(handle)}`;
   field("distribution").href = `${root}${await version()}distribution.html?${here}`;
