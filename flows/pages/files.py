@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from hashlib import blake2b
 from importlib import resources
+from types import MappingProxyType
 
 
-def package_files(folder: str) -> dict[str, bytes]:
-    """The sources of the ``templates``, or the style sheets, scripts and icons, which are ``static``, by name."""
+@cache
+def package_files(folder: str) -> Mapping[str, bytes]:
+    """The sources of the ``templates``, or the style sheets, scripts and icons, which are ``static``, by name.
+
+    They are read once in a process.
+    """
     found = resources.files(__package__).joinpath(folder).iterdir()
-    return {file.name: file.read_bytes() for file in sorted(found, key=lambda file: file.name)}
+    return MappingProxyType({file.name: file.read_bytes() for file in sorted(found, key=lambda file: file.name)})
 
 
 @cache

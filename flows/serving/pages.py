@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
-from mimetypes import guess_type
 from time import time
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -16,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 from ..answers.leaderboard import BOTH_WAYS
 from ..answers.run import PublishedRun
 from ..pages.colours import title_styles
-from ..pages.files import package_files
+from ..pages.files import package_files, static_digest
 from ..pages.graph import VIEWS
 from ..pages.links import ServerLinks
 from ..pages.pictures import style_policy
@@ -110,8 +109,8 @@ class ServerPages:
 
     def __init__(self) -> None:
         self._templates = Templates.shared()
-        self._files, self._started = package_files("static"), time()
-        self._look = _digest(b"".join([*self._files.values(), *package_files("templates").values()]))
+        self._started = time()
+        self._look = _digest(b"".join([static_digest().encode(), *package_files("templates").values()]))
 
     def routes(self) -> list[BaseRoute]:
         """Routes of all pages, after those of the API: a run may have any name."""
@@ -120,7 +119,6 @@ class ServerPages:
             Route("/", self._runs),
             Route("/static/titles/{run}.css", self._titles),
             *SharedFiles(self._player, self._contest).routes(),
-            Route("/static/{name}", self._static),
             Route("/{run}", self._first),
             self._page("/{run}/contests", "contests", _contests),
             self._page("/{run}/distribution", "distribution", _distribution, ("handle", "handle2", "year")),
@@ -302,19 +300,11 @@ class ServerPages:
             request, etag, time_seconds, lambda: make(run, links, given), _HEADERS, long=long
         )
 
-    async def _static(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in self._files:
-            raise Problem(404, f"there is no file {name[:100]!r}")
-        return await self._file(request, name, self._files[name])
-
     async def _titles(self, request: Request) -> Response:
-        return await self._file(request, "titles.css", title_styles(run_of(request).titles).encode())
-
-    async def _file(self, request: Request, name: str, data: bytes) -> Response:
-        """A file of the package; it changes with a new release alone."""
-        kind = "text/javascript" if name.endswith(".js") else guess_type(name)[0] or "application/octet-stream"
-        return await respond_if_changed(request, _digest(data), self._started, lambda: Body(data, kind), _HEADERS)
+        """The colours of the titles of a run, which change with a release or a publish."""
+        data = title_styles(run_of(request).titles).encode()
+        body = lambda: Body(data, "text/css")  # noqa: E731
+        return await respond_if_changed(request, _digest(data), self._started, body, _HEADERS)
 
 
 def _last_page(request: Request, problem: Problem) -> str:

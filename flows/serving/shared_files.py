@@ -46,6 +46,7 @@ class SharedFiles:
             *(Route(path, self._root_file(name)) for path, name in _ROOT_FILES.items()),
             Route("/robots.txt", self._robots),
             Route("/sitemap.xml", self._index),
+            Route("/static/{name}", self._static),
             Route("/static/{digest}/{name}", self._static),
             Route("/{run}/sitemap-{number}.xml", self._sitemap),
             Route(f"/{{run}}/{MANIFEST_NAME}", self._manifest),
@@ -63,11 +64,11 @@ class SharedFiles:
         return answer
 
     async def _static(self, request: Request) -> Response:
-        """A file of the package, kept for ever by its address; by that of another release, briefly."""
+        """A file, kept for ever by its address; without a release in it, or by that of another one, briefly."""
         name = request.path_params["name"]
         if name not in self._files:
             raise Problem(404, f"there is no file {name[:100]!r}")
-        lasting = request.path_params["digest"] == static_digest()
+        lasting = request.path_params.get("digest") == static_digest()
         return await self._file(request, name, SAFE | _FOR_EVER if lasting else SAFE)
 
     async def _file(self, request: Request, name: str, headers: dict[str, str]) -> Response:
