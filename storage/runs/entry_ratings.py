@@ -134,11 +134,17 @@ def write_entry_ratings(lake: Lake, folder: str, tables: Sequence[pa.Table]) -> 
 
 
 def merge_entry_ratings(lake: Lake, folder: str) -> None:
-    """Replace all files of the record by one with the same rows; errors as for :func:`read_entry_file`."""
+    """Replace all files of the record by one with the same rows; errors as for :func:`read_entry_file`.
+
+    The rows alone determine the file: a merge that was interrupted, between any of its writes, ends with the same one.
+    """
     names = entry_files(lake, folder)
     if len(names) < 2:
         return
-    merged = write_entry_ratings(lake, folder, [read_entry_file(lake, folder, name) for name in names])
+    rows = pa.concat_tables([read_entry_file(lake, folder, name) for name in names])
+    distinct = rows.group_by(rows.column_names, use_threads=False).aggregate([])
+    ordered = distinct.sort_by([(column, "ascending") for column in rows.column_names])
+    merged = write_entry_ratings(lake, folder, [ordered])
     for name in names:
         if name != merged:
             lake.delete(f"{folder}/{name}")

@@ -54,6 +54,22 @@ def test_record__is_the_union_of_its_files_and_of_their_merge(lake: Lake) -> Non
     assert (len(run.entry_ratings()), lake.list(run.entry_folder)) == (0, [])
 
 
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_record__has_one_file_of_the_same_bytes_after_an_interrupted_merge(lake: Lake, left: int) -> None:
+    """Stopped before it deleted the ``left`` last of the files that it had merged."""
+    run = run_of(lake, [])
+    for tables in ([FIRST], [SECOND]):
+        run.record_entry_ratings(tables)
+    before = {name: lake.read_bytes(f"{run.entry_folder}/{name}") for name in entry_files(lake, run.entry_folder)}
+    run.merge_entry_ratings()
+    (merged,) = entry_files(lake, run.entry_folder)
+    for name in list(before)[2 - left :]:
+        lake.write_bytes(f"{run.entry_folder}/{name}", before[name])
+    run.merge_entry_ratings()
+    assert entry_files(lake, run.entry_folder) == [merged]
+    assert len(run.entry_ratings()) == 5
+
+
 def test_record__survives_a_truncation_and_not_a_deletion_and_damage_is_named(lake: Lake) -> None:
     run = run_of(lake, [[3], [2]])
     run.record_entry_ratings([FIRST])
