@@ -78,6 +78,12 @@ class IndexRows:
         return float(self.display.system.uncertainty) if known is None else known
 
     @cached_property
+    def sigma_limit(self) -> float:
+        """That of the display rating."""
+        known = self.manifest.sigma_limit
+        return self.display.sigma_limit if known is None else known
+
+    @cached_property
     def has_performance(self) -> bool:
         """That of the system: without it no row has a performance."""
         known = self.manifest.has_performance

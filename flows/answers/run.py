@@ -68,6 +68,7 @@ class PublishedRun(IndexRows):
             "system": manifest.system,
             "params": manifest.params,
             "deviations": manifest.deviations,
+            "sigma_limit": self.sigma_limit,
             "level": "free" if manifest.shift is None else STEADY,
             "decimals": manifest.decimals,
             "titles": [

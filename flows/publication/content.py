@@ -234,6 +234,7 @@ class Content:
             "params": config["params"],
             "deviations": float(display.deviations),
             "default_deviations": self._deviations is None,
+            "sigma_limit": display.sigma_limit,
             "mu_init": float(display.params.mu_init),
             "decimals": display.decimals,
             "titles": self.format.titles.to_json(),

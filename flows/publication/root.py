@@ -74,6 +74,8 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     ``time_seconds``: time of the publish, UTC seconds since the epoch.
     ``default_deviations``: whether the ``deviations`` of the display rating are those of the system.
     ``minimum``: the lowest display rating; None without one.
+    ``sigma_limit``: the ``sigma`` from which on the ``deviations`` lower the display rating, rating points; None in the
+    roots of earlier releases.
     ``shift``: the shifts of a steady level; None without one.
     ``mu_init``: mean of a newcomer's belief, rating points.
     ``decimals``: decimals of a display rating.
@@ -109,6 +111,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     state: dict[str, Any]
     previous: tuple[str, ...] = ()
     minimum: float | None = None
+    sigma_limit: float | None = None
     shift: LevelShifts | None = None
     games: bool = False
     tables: dict[str, int] = {}

@@ -97,9 +97,14 @@ class Display:
         scale, digits = (sigma, _DIGITS) if sigma else (mu, _DIGITS + 1)
         return max(0, digits - 1 - math.floor(math.log10(scale))) if scale else 0
 
+    @property
+    def sigma_limit(self) -> float:
+        """The ``sigma`` near which the display rating is ``mu``, rating points."""
+        return float(self.system.sigma_limit(self.params))
+
     def of_belief(self, mu: Any, sigma: Any) -> Any:
         """The part of the display rating that follows from the belief: without offset and minimum."""
-        return mu - self.deviations * (sigma - self.system.sigma_limit(self.params))
+        return mu - self.deviations * (sigma - self.sigma_limit)
 
     def rating(self, mu: Any, sigma: Any, n_rounds: Any, round_index: Any = None) -> Any:
         """The display rating of beliefs after a round of the run; by default after its last one."""

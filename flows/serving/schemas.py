@@ -99,9 +99,10 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         {
             **_ABOUT, "title": "string", "brand": "Brand",
             "published_seconds": "integer", "dataset": "string", "system": "string", "params": "object",
-            "deviations": "number", "level": "string", "decimals": "integer", "titles": "[Title]",
-            "attributes": "[string]", "n_rounds": "integer", "n_players": "integer", "n_provisional": "integer",
-            "places": "PlaceRule", "components": {"type": ["array", "null"], "items": {"type": "integer"}},
+            "deviations": "number", "sigma_limit": "number", "level": "string", "decimals": "integer",
+            "titles": "[Title]", "attributes": "[string]", "n_rounds": "integer", "n_players": "integer",
+            "n_provisional": "integer", "places": "PlaceRule",
+            "components": {"type": ["array", "null"], "items": {"type": "integer"}},
             "note": "string", "chances": "object?", "last_time_seconds": "integer?",
         },
     ),

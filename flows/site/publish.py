@@ -12,6 +12,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.leases.acquire import hold_lease
 
 from ..common.extras import need
+from ..common.finite import finite_json
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import byte_size, count
 from ..pages.views.graph_data import ladder
@@ -106,6 +107,10 @@ def _write(
         "dataset": content.dataset,
         "decimals": content.format.decimals,
         "uncertainty": parts.uncertainty,
+        "deviations": content.display.deviations,
+        "sigma_limit": content.display.sigma_limit,
+        "steady": content.display.shift is not None,
+        "minimum": finite_json(content.display.minimum),
         "has_performance": parts.facts.has_performance,
         **({"games": True} if content.of_games else {}),
         "titles": ladder(content.format.titles),

@@ -31,6 +31,7 @@ async function fill(site, one) {
   set("below", show.share(one.below));
   set("others", one.below === null ? "" : "of the others");
   set("belief", `${show.number(mu)} ± ${show.number(sigma)}`);
+  set("caution", caution(site, show, rating, mu, sigma));
   set("last", day(one.times.at(-1)));
   if (one.country) field("member").replaceChildren(element("span", {}, `country ${visible(one.country)}`));
   set("n_rounds", (one.played?.at(-1) ?? one.rating.length).toLocaleString("en"));
@@ -40,6 +41,16 @@ async function fill(site, one) {
   for (const part of page.querySelectorAll("[hidden]:not(.found)")) part.hidden = false;
   page.querySelector("[data-notice]").hidden = true;
   for (const [name, hide] of [["[data-part=next]", !field("next").textContent], ["[data-part=belief]", !sigma], ["[data-older]", one.rating.length <= ROWS]]) page.querySelector(name).hidden = hide;
+}
+
+/** Why the rating is below mu, as on the server; empty unless the uncertainty lowers it. */
+function caution(site, show, rating, mu, sigma) {
+  const lower = mu - site.deviations * (sigma - site.sigma_limit);
+  if (!(site.deviations > 0) || rating >= mu || show.direction(lower, mu) !== "up") return "";
+  const above = site.sigma_limit ? `(σ − ${Number(site.sigma_limit.toPrecision(4))})` : "σ";
+  const level = site.steady ? ", less a shift that keeps the level of all ratings" : "";
+  const least = site.minimum === null ? "" : `, at least ${show.number(site.minimum)}`;
+  return `The uncertainty σ lowers the rating by ${show.change(lower, mu).slice(1)}: it is μ − ${Number(site.deviations.toPrecision(4))} × ${above}${level}${least}. It comes nearer to μ as further ${nouns.contests} make σ smaller.`;
 }
 
 /** The changes, the highest rating with its contest, and the next title. */

@@ -91,8 +91,9 @@ def _common(contest: dict[str, Any], names: list[str]) -> dict[str, Any]:
 
 
 def about(run: PublishedRun, player: dict[str, Any]) -> dict[str, Any]:
-    """A player with what is ``missing`` for a place, None with a place; the changes and the points to the next title
-    are the differences of the ratings that are shown.
+    """A player with what is ``missing`` for a place, None with a place, and with ``caution``, which says why the rating
+    is below mu, or is empty; the changes and the points to the next title are the differences of the ratings that are
+    shown.
     """
     lacks = missing(run.places, player["n_rounds"], player["sigma"]) if player["provisional"] else None
     last, end = player["last_time_seconds"], run.last_time_seconds
@@ -102,8 +103,24 @@ def about(run: PublishedRun, player: dict[str, Any]) -> dict[str, Any]:
         for name in ("change", "change_year")
     }
     points = title and title | {"points": max(form.difference(rating, title["minimum"]), form.least)}
+    caution = _caution(run, player, form)
     inactive = bool(last) and end is not None and last <= end - YEAR
-    return player | {"missing": lacks, **changes, "next_title": points, "inactive": inactive}
+    return player | {"missing": lacks, **changes, "next_title": points, "inactive": inactive, "caution": caution}
+
+
+def _caution(run: PublishedRun, player: dict[str, Any], form: RatingFormat) -> str:
+    """Why the rating is below mu; empty unless its uncertainty lowers it as it is shown. player.js says the same."""
+    about, mu, limit = run.manifest, player["mu"], run.sigma_limit
+    by = form.difference(mu - about.deviations * (player["sigma"] - limit), mu)
+    if about.deviations <= 0 or by <= 0 or player["rating"] >= mu:
+        return ""
+    above = f"(σ − {limit:.4g})" if limit else "σ"
+    level = ", less a shift that keeps the level of all ratings" if about.shift is not None else ""
+    least = "" if about.minimum is None else f", at least {form.rating(about.minimum)}"
+    return (
+        f"The uncertainty σ lowers the rating by {form.rating(by)}: it is μ − {about.deviations:.4g} × {above}"
+        f"{level}{least}. It comes nearer to μ as further {run.brand.contests} make σ smaller."
+    )
 
 
 def picture(run: PublishedRun, handle: str, name: str, window: Window = ALL) -> str:

@@ -79,7 +79,7 @@ def facts(name: str = "run", titles: Titles = CODEFORCES) -> RunFacts:
 def player(handle: str, rating: float = 1500.0, **attributes: str) -> dict[str, Any]:
     return {"handle": handle, "place": 1, "rating": rating, "mu": 1600.0, "sigma": 100.0, "max_rating": 1500.0,
             "last_time_seconds": 1_600_000_000, "n_rounds": 2, "percentile": 50.0, "missing": None,
-            "n_ranked": 5_000, "change": 30.0, "change_year": None, "inactive": False,
+            "n_ranked": 5_000, "change": 30.0, "change_year": None, "inactive": False, "caution": "",
             "peak": {"rating": 1500.0, "contest_id": handle, "name": handle, "time_seconds": 1_500_000_000},
             "next_title": {"name": handle, "minimum": 1600.0, "points": 100.0}, "attributes": attributes}  # fmt: skip
 

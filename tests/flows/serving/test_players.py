@@ -68,6 +68,25 @@ def test_compare__of_unknown_players_keeps_the_others(client: TestClient) -> Non
     assert page.count('class="chip"') == 2
 
 
+def test_player__is_told_why_the_rating_is_below_mu(client: TestClient) -> None:
+    about = client.get(RUN).json()
+    assert (about["deviations"], about["sigma_limit"]) == (3.0, 80.0)
+    found = 0
+    for row in client.get(f"{RUN}/leaderboard").json()["rows"]:
+        page = client.get(f"/run/p/{quote(row['handle'], '')}").text
+        lower = round(row["mu"] - 3 * (row["sigma"] - 80))
+        said = re.findall(r'data-field="caution">The uncertainty σ lowers the rating by (\d+): it is (.*?)\.', page)
+        assert said == ([(str(round(row["mu"]) - lower), "μ − 3 × (σ − 80)")] if lower < round(row["mu"]) else [])
+        assert lower == round(row["rating"])
+        found += len(said)
+    assert found
+
+
+def test_player__whose_rating_is_mu_is_told_nothing(long: Lake) -> None:
+    run = open_published(long, "run")
+    assert players_page.about(run, run.player("ada"))["caution"] == ""
+
+
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """Two players with 230 common rounds, a newcomer, and a player of long ago."""
