@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,9 @@ with warnings.catch_warnings():
 from ranklake.storage import Lake
 
 Headers = Sequence[tuple[bytes, bytes]]
+
+ROW_NAMES = re.compile(r"<tr[^>]*><td>\d+<td><a [^>]*>([^<]*)</a>")
+"""The names of the players in the rows of a page of standings, of a contest or of a preview."""
 
 
 def client_of(lake: Lake, **options: Any) -> TestClient:
