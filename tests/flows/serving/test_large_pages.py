@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from helpers.browser import axe, new_page, page_cost, served_pages
@@ -47,6 +48,21 @@ def test_contest__of_25_000_is_light_and_finds_every_name(address: str, browser:
     page.go_back()
     page.wait_for_selector(f".standings :text-is('{NAMES[0]}')")
     assert axe(page) == []
+    assert errors == []
+
+
+def test_preview__of_25_000_names_takes_the_browser_little_time(address: str, browser: Any) -> None:
+    errors: list[str] = []
+    page = new_page(browser, address, errors, java_script_enabled=False)
+    page.goto(f"{address}/run/preview")
+    page.locator("#standings").evaluate("(field, text) => { field.value = text; }", "\n".join(NAMES))
+    page.locator("[data-preview] button").click()
+    result = urljoin(address, page.locator(".pager a[rel=next]").get_attribute("href"))
+    small = page_cost(browser, f"{result}&q=nobody&page=0")
+    cost = page_cost(browser, result, ".changes tbody tr")
+    assert cost.document_bytes < 100_000
+    assert cost.elements < 10_000
+    assert cost.browser_seconds - small.browser_seconds < 1.0  # as for a contest
     assert errors == []
 
 
