@@ -1,6 +1,6 @@
 // The page of a contest: names are found as they are typed, among all rows, and pages change in their place; and the
 // way from an id to the page. The server answers with the page; a static site has all rows as data.
-import { element, format, json, kind, manifest, nouns, playerAddress, readable, root, visible } from "./data.js";
+import { element, format, isSame, json, kind, manifest, nouns, playerAddress, readable, root, visible } from "./data.js";
 import { fold } from "./search.js";
 
 const PAGE_ROWS = 200; // as on the server, also games, which have two rows each
@@ -198,7 +198,9 @@ async function find(notice) {
   const [id, q] = ["id", "q"].map((name) => new URLSearchParams(location.search).get(name) ?? "");
   const site = await manifest();
   const contests = await json(`${root}${site.contests}`);
-  const at = contests.contest_id.indexOf(id);
+  const near = contests.contest_id.flatMap((other, i) => (isSame(other, id) ? [i] : []));
+  const exact = contests.contest_id.indexOf(id);
+  const at = exact < 0 && near.length === 1 ? near[0] : exact;
   if (at >= 0 && contests.page[at]) location.replace(`${root}${contests.page[at]}${q && `?q=${encodeURIComponent(q)}`}`);
   else notice.textContent = `${visible(site.run)} has no rated ${nouns.contest} ${visible(id)}.`;
 }

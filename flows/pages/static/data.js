@@ -12,6 +12,9 @@ export function visible(text) {
   return text.length > 80 ? `${shown.slice(0, 79)}…` : shown;
 }
 
+/** Whether two names differ in case alone. */
+export const isSame = (one, other) => one.toLowerCase() === other.toLowerCase();
+
 export function day(seconds) {
   const time = new Date(seconds * 1000);
   return seconds && !Number.isNaN(time.getTime()) ? time.toISOString().slice(0, 10) : "–";

@@ -1,5 +1,5 @@
 // The page of a player: the graph, and on the static site all values.
-import { contestAddress, day, element, format, json, kind, manifest, nouns, once, placeText, player, playerAddress, root, run, SCORES, version, visible } from "./data.js";
+import { contestAddress, day, element, format, isSame, json, kind, manifest, nouns, once, placeText, player, playerAddress, root, run, SCORES, version, visible } from "./data.js";
 import { search } from "./search.js";
 import { drawAsked, start } from "./graph.js";
 import { bestMatch, picker } from "./picker.js";
@@ -167,9 +167,11 @@ against.addEventListener("submit", (event) => {
 start(figure, notice, async (handle) => {
   const [site, one] = await Promise.all([manifest(), player(handle)]);
   if (!one) {
+    const near = await search(handle, 5);
+    const same = near.filter(([name]) => isSame(name, handle));
+    if (same.length === 1) return location.replace(`${playerAddress(same[0][0])}${location.hash}`);
     field("handle").textContent = `No such ${nouns.player}`;
     notice.textContent = `${visible(site.run)} has no rated ${nouns.player} called ${visible(handle)}.`;
-    const near = await search(handle, 5);
     if (near.length) notice.append(" Similar: ", ...near.flatMap(([other, , name], i) => [i ? ", " : "", element("a", { href: playerAddress(other) }, visible(name ?? other))]));
     return;
   }

@@ -156,6 +156,14 @@ def test_player__has_the_values_of_the_leaderboard(site: Site) -> None:
     assert field("n_rounds") == str(row["n_rounds"]) == str(page.locator("tbody tr").count())
 
 
+def test_addresses__in_another_case_lead_to_the_player(site: Site) -> None:
+    page = site.open("player.html?h=PLAYER%207")
+    page.wait_for_url("**/*?h=player%207")
+    page.wait_for_selector("svg.graph .line")
+    assert page.locator("h1").inner_text() == "player 7"
+    assert site.errors == []
+
+
 def test_player__without_a_place_lacks_rounds(site: Site) -> None:
     board = Content(site.lake, "run", places=PLACES).leaderboard().to_pylist()
     (row, *_) = (row for row in board if row["provisional"] and row["handle"].startswith("player "))
