@@ -175,14 +175,16 @@ def _order(
     rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
     rows = np.flatnonzero(chosen)
     problem = rank[read.problem.indices.to_numpy()[rows]] if len(names) else np.empty(0, np.int64)
-    after = np.where(np.isnan(read.after), np.inf, read.after)
-    order = np.lexsort((after[rows], -read.share[rows], problem, player[rows], place[rows]))
-    rows, problem = rows[order], problem[order]
-    same = (
-        (place[rows][1:] == place[rows][:-1]) & (player[rows][1:] == player[rows][:-1]) & (problem[1:] == problem[:-1])
-    )
-    kept = np.concatenate((np.ones(min(len(rows), 1), np.bool_), ~same))
-    return rows[kept], int(len(rows) - kept.sum())
+    # one number for each contest, player and problem: sorting it is a tenth of the work of sorting all columns
+    pair = place[rows] * (int(player.max(initial=0)) + 1) + player[rows]
+    key = np.unique(pair, return_inverse=True)[1].astype(np.int64) * max(len(names), 1) + problem
+    order = np.argsort(key, kind="stable")
+    if (repeated := key[order][1:] == key[order][:-1]).any():
+        after = np.where(np.isnan(read.after), np.inf, read.after)
+        order = np.lexsort((after[rows], -read.share[rows], key))
+        repeated = key[order][1:] == key[order][:-1]
+    kept = np.concatenate((np.ones(min(len(rows), 1), np.bool_), ~repeated))
+    return rows[order][kept], int(len(rows) - kept.sum())
 
 
 def _by_contest(
@@ -195,7 +197,7 @@ def _by_contest(
         own = rows[start:stop]
         columns = {
             "player": pa.array(player[own]),
-            "problem": read.problem.take(pa.array(own)),
+            "problem": read.problem.take(pa.array(own)).dictionary_decode().dictionary_encode(),  # of this contest
             "share": pa.array(read.share[own]),
             "after": pa.array(read.after[own], from_pandas=True),
             "attempts": pa.array(read.attempts[own], from_pandas=True).cast(pa.int32()),

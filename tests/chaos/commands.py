@@ -57,6 +57,7 @@ FEEDS = {  # rounds of TopCoder: division, points of each coder
 }
 
 COUNTRIES = ("norway", "chile")  # tables of attributes
+SOLVES = ("solves.csv", "more_solves.csv")  # tables of results of problems
 
 
 def command_server(world: World) -> CommandServer:
@@ -71,7 +72,7 @@ def command_server(world: World) -> CommandServer:
 def with_paths(world: World, command: Words) -> Words:
     """A command with the paths of its sources."""
     folder = world.once("sources", lambda: _sources(world.folder / "sources"))
-    names = {f"{{{name}}}": str(folder / name) for name in [*SOURCES, *FEEDS, *COUNTRIES]}
+    names = {f"{{{name}}}": str(folder / name) for name in [*SOURCES, *FEEDS, *COUNTRIES, *SOLVES]}
     return [names.get(word, word) for word in command]
 
 
@@ -158,6 +159,9 @@ def _sources(folder: Path) -> Iterator[Path]:
         _write_feed(folder / name, rounds)
     for name in COUNTRIES:
         (folder / name).write_text(f"handle,country\nplayer 1,{name}\nplayer 2,Peru\n")
+    for name, problem in zip(SOLVES, "AB", strict=True):
+        solved = [f"{one.contest_id},{one.handles[0]},{problem},1" for one in CONTESTS[:3]]
+        (folder / name).write_text("\n".join(["contest,player,problem,solved", *solved]) + "\n")
     yield folder
 
 

@@ -37,6 +37,7 @@ WRITERS: tuple[Words, ...] = (
     ("alias", OUT, "somebody else", *DATASET),
     ("remove", CONTESTS[3].contest_id, *DATASET),
     ("attributes", "attributes.csv", *DATASET),
+    ("ingest", "results", "results.csv", *DATASET),
     ("publish", "--run", "run"),
     ("compact", *DATASET),
     ("compact", "--run", "run"),
@@ -62,6 +63,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sources")
     write_folder(folder / "first", CONTESTS)
     (folder / "attributes.csv").write_text(f"handle,country\n{OUT},NL\n")
+    solve = f"{CONTESTS[5].contest_id},{OUT},A,1"
+    (folder / "results.csv").write_text(f"contest,player,problem,solved\n{solve}\n")
     return folder
 
 

@@ -29,6 +29,7 @@ LIFE: tuple[tuple[str, ...], ...] = (
     ("alias", B, "somebody else", *DATASET),
     ("remove", "15", *DATASET),
     ("attributes", "attributes.csv", *DATASET),
+    ("ingest", "results", "results.csv", *DATASET),
     RATE,
     ("smooth", "--run", "run"),
     ("publish", "--run", "run"),
@@ -47,6 +48,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_folder(folder / "first", CONTESTS[:20])
     write_folder(folder / "second", CONTESTS[:24])
     (folder / "attributes.csv").write_text(f"handle,country\n{B},NL\n")
+    (folder / "results.csv").write_text(f"contest,player,problem,solved\n{CONTESTS[14].contest_id},{B},A,1\n")
     return folder
 
 

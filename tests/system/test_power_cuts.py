@@ -32,6 +32,7 @@ COMMANDS: dict[str, list[Words]] = {
     "alias": [*RATED, ["alias", OUT, "another name", *DATASET]],
     "remove": [*RATED, ["remove", "14", *DATASET]],
     "attributes": [INGEST, ["attributes", "{norway}", *DATASET], ["attributes", "{chile}", *DATASET]],
+    "results": [INGEST, *(["ingest", "results", name, *DATASET] for name in ("{solves.csv}", "{more_solves.csv}"))],
     "first rate": [INGEST, RATE],
     "rate": [*RATED, AGAIN, RATE],
     "compact a data set": [*RATED, ["compact", *DATASET, "--rows", "150"]],
