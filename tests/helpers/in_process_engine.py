@@ -40,6 +40,8 @@ class InProcessActorGroup:
         replies = []
         for one, own in zip(self.actors, calls, strict=True):
             replies.append(travel(one.do(self.sequence, travel([*to_all, *own]))))
+            if self._engine.of not in ("", *(name for name, _ in own)):
+                continue
             self._engine.asked += 1
             if self._engine.asked in self._engine.losses:
                 self.actors = []
@@ -54,15 +56,21 @@ class InProcessEngine:
     """An engine of ``workers`` actors in this process.
 
     ``losses``: calls, counted over all groups, after which an actor is lost; others may have made theirs by then.
+    ``of``: count calls of this name alone.
     ``then``: number of workers after each loss; the last number stays.
     """
 
     on_this_machine = False  # the kernels of this process are compiled when they are called
 
     def __init__(
-        self, workers: int, losses: Container[int] = (), then: Sequence[int] = (), limits: ClusterLimits | None = None
+        self,
+        workers: int,
+        losses: Container[int] = (),
+        then: Sequence[int] = (),
+        limits: ClusterLimits | None = None,
+        of: str = "",
     ) -> None:
-        self.limits = limits or ClusterLimits()
+        self.limits, self.of = limits or ClusterLimits(), of
         self.workers, self.losses, self._then = workers, losses, list(then)
         self.asked, self.started = 0, 0
         self.left_out: dict[str, str] = {}

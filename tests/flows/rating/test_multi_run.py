@@ -202,7 +202,7 @@ def test_run__takes_over_from_a_lost_worker_that_takes_the_lease_at_the_same_mom
 
     monkeypatch.setattr(run_worker, "hold_lease", hold_too_late)
     slow_batches(monkeypatch, 0.0)
-    reports = rate_all(lake, InProcessEngine(2, {4, 5}))
+    reports = rate_all(lake, InProcessEngine(2, {1, 2}, of="ask"))  # a run has begun before it is asked for
     assert refused
     assert all(same_tables(rated(lake, run), expected[run][0]) for run in reports)
     until_ended()
