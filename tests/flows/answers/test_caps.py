@@ -27,6 +27,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     return lake
 
 
+@pytest.mark.slow
 def test_caps__without_memory_have_a_closed_form(lake: Lake) -> None:
     """Theorem 5.7 with a normal belief: pi / sqrt 3 times sigma^2 / beta, with beta^2 = s^2 (1 + 1 / (u w))."""
     contests = Dataset.open(lake, "games").contests

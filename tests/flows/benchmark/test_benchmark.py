@@ -256,6 +256,7 @@ def test_benchmark__adds_what_is_published_for_a_history_of_this_name() -> None:
     assert set(found["status"]) == {"rated"}
 
 
+@pytest.mark.slow
 def test_differences__are_those_of_drawn_rounds() -> None:
     draw = np.random.default_rng(1)
     width = len(COLUMNS) + 40

@@ -473,6 +473,7 @@ def test_differences__are_to_the_best_run_of_the_metric(lake: Lake) -> None:
             assert (row.low + row.high) / 2 == pytest.approx(row.difference)
 
 
+@pytest.mark.slow
 def test_command__compares_runs_in_one_table_and_marks_the_best(invoke: Command, lake: Lake) -> None:
     runs = ("--run", "run", "--run", "elo", "--lake", lake.url)
     text = invoke("evaluate", *runs).out

@@ -223,6 +223,7 @@ def test_log_loss3__of_a_period_depends_on_no_later_one(lake: Lake) -> None:
     assert one.within[1] != other.within[1]
 
 
+@pytest.mark.slow
 def test_log_loss3__is_of_contests_between_two_alone(invoke: Command, tmp_path: Path) -> None:
     duels = [contest(str(at), *(f"p{p}" for p in np.random.default_rng(at).permutation(4)[:2])) for at in range(40)]
     lake = lake_of(tmp_path / "lake", duels, "contests")

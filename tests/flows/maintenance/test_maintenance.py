@@ -256,6 +256,7 @@ def test_replay__of_any_range_gives_the_recorded_ratings(lake: Path, invoke: Com
     assert "--replay needs --run" in invoke.refuses("verify", "--replay", "0:1", "--lake", lake, code=2)
 
 
+@pytest.mark.slow
 def test_replay__of_other_ratings_names_the_segment_and_the_remedy_works(lake: Path, invoke: Command) -> None:
     before = ratings(lake)
     opened = Lake.open(lake)
@@ -350,6 +351,7 @@ def test_delete__asks_for_confirmation_and_accepts_a_no(
     assert stamps(lake) == held
 
 
+@pytest.mark.slow
 def test_delete__of_a_data_set_with_its_runs_leaves_nothing(lake: Path, invoke: Command) -> None:
     assert invoke("publish", "--run", "run", "--lake", lake).code == 0
     result = invoke("delete", "--dataset", "games", "--with-runs", "--yes", "--lake", lake)

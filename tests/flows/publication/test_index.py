@@ -117,6 +117,7 @@ def test_index__more_rounds_keep_large_parts(lake: Lake) -> None:
     assert {part.stop for part in after.parts[:-1]} == {part.start for part in after.parts[1:]}
 
 
+@pytest.mark.slow
 def test_index__a_correction_rewrites_the_parts_from_there_on(lake: Lake) -> None:
     before = read_manifest(lake, "run")
     with Dataset.ingest(lake, "games") as adding:
@@ -307,6 +308,7 @@ def test_publish__afresh_writes_damaged_files_of_the_index_again(lake: Lake) -> 
     assert list(Verifier(lake).everything()) == []
 
 
+@pytest.mark.slow
 def test_publish__afresh_gives_a_new_version_after_a_root_that_no_release_reads(lake: Lake) -> None:
     root = Path(lake.uri("published/run/index.json"))
     publish(lake, "run", rebuild=True)

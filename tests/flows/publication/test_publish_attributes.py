@@ -78,6 +78,7 @@ def test_publish__without_attributes_has_no_tables_of_them(lake: Lake) -> None:
     assert published.player("player 1")["attributes"] == {}
 
 
+@pytest.mark.slow
 def test_publish__has_attributes_by_current_handle_and_groups(lake: Lake, tmp_path: Path) -> None:
     record(lake, tmp_path, country=COUNTRIES | {"nobody": "PL", "old one": "FR"}, team=TEAMS)
     with Dataset.ingest(lake, "games") as changing:

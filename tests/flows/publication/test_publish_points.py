@@ -54,6 +54,7 @@ def test_publish__has_the_points_of_contests_and_their_corrections(lake: Lake) -
     assert points(lake)[2:4] == [("b", "y", None), ("b", "z", -3.0)]
 
 
+@pytest.mark.slow
 def test_index__has_the_points_of_contests_and_games_as_the_rounds_have(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, invoke: Command
 ) -> None:

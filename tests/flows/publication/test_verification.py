@@ -128,6 +128,7 @@ def test_verify__an_interrupted_first_publish_is_a_note(lake: Path, invoke: Comm
     assert invoke("verify", "--lake", lake).err == ""
 
 
+@pytest.mark.slow
 def test_verify__reads_tables_of_an_older_release(lake: Path, invoke: Command) -> None:
     folder = lake / "published" / "run"
     as_earlier_release(folder)

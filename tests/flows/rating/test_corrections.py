@@ -143,6 +143,7 @@ def test_rate__a_disqualification_rates_again_and_undone_gives_the_first_files(l
     assert files(rounds(lake)) == before
 
 
+@pytest.mark.slow
 def test_rate__an_alias_rates_again_from_the_first_contest_of_the_old_name(lake: Lake) -> None:
     with_visitor = contest("30", "visitor", "player 1", time_seconds=CONTESTS[30].time_seconds)
     ingest(lake, [with_visitor])

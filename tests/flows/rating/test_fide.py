@@ -147,6 +147,7 @@ def test_run__is_rated_again_from_the_first_period_of_a_player_whose_attribute_c
     assert final(copied) == before
 
 
+@pytest.mark.slow
 def test_run__follows_a_corrected_game(copied: Lake) -> None:
     rate_fide(copied)
     at = next(i for i, game in enumerate(GAMES) if game.time_seconds >= PERIODS[2].games.time_seconds[0])
@@ -164,6 +165,7 @@ def test_newcomers__all_have_a_rating_by_mu_init(copied: Lake, tmp_path: Path) -
     assert set(rows.filter(np.equal(rows.column("round_index"), 0)).column("mu_prior").to_pylist()) == {1500.0}
 
 
+@pytest.mark.slow
 def test_doors__have_the_rating_the_performance_and_the_chances(copied: Lake, tmp_path: Path, invoke: Command) -> None:
     rate_fide(copied)
     publish(copied, "run")

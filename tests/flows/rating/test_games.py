@@ -419,6 +419,7 @@ def test_life_of_a_run__ends_with_the_ratings_of_the_kernels(lake: Lake, system:
     assert dict(zip(board["handle"].to_pylist(), board["mu"].to_pylist(), strict=True)) == last
 
 
+@pytest.mark.slow
 def test_evaluation__after_a_correction_has_the_advantages_in_force(lake: Lake) -> None:
     ingest_periods(lake, as_periods(WITHOUT))
     rate_games(lake, system="elo")

@@ -119,6 +119,7 @@ def test_round__is_predicted_by_earlier_games_only(undisturbed: Lake, tmp_path: 
     assert learnt(other).before(0).games == 0
 
 
+@pytest.mark.slow
 def test_advantage__in_the_column_leaves_none_to_learn(undisturbed: Lake, tmp_path: Path) -> None:
     last = learnt(undisturbed).last.overall
     other = Lake.open(tmp_path / "other", create=True)
@@ -247,6 +248,7 @@ def test_record__is_the_same_for_every_engine_and_commit(
     assert list(replay(lake, run, 4, 9, Serial(), [])) == []
 
 
+@pytest.mark.slow
 @RUNS
 def test_record__is_corrected_from_the_corrected_round_on(lake: Lake, run: str) -> None:
     before = learnt(lake, run)
@@ -273,6 +275,7 @@ def test_record__is_made_again_after_a_stop(undisturbed: Lake, tmp_path: Path, r
     assert stored(lake, run) == stored(undisturbed, run)
 
 
+@pytest.mark.slow
 def test_record__that_is_missing_stale_or_damaged_is_fitted_now(lake: Lake) -> None:
     expected, path = learnt(lake).last.overall, Path(lake.url) / "runs" / "run" / "rounds" / "chances.json"
     record = json.loads(path.read_bytes())
@@ -320,6 +323,7 @@ def test_run_without_choices__has_the_configuration_of_before(undisturbed: Lake)
 # --- options ---
 
 
+@pytest.mark.slow
 def test_options__are_stored_replaced_and_refused(lake: Lake, invoke: Command) -> None:
     where = ("--lake", lake.url)
     davidson = invoke("rate", "--run", "run", "--draws", "davidson", "--chances-weighted", *where)

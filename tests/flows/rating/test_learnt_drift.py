@@ -50,6 +50,7 @@ def check_same(lake: Lake, expected: Lake) -> None:
     assert same_beliefs(state(lake), state(expected))
 
 
+@pytest.mark.slow
 def test_snapshot__has_the_table(undisturbed: Lake) -> None:
     found = state(undisturbed)
     assert found.keys() == {"mu", "sigma", "last_time", "n_rounds", *TABLE}
@@ -106,6 +107,7 @@ def test_run__that_loses_workers_equals_one_in_a_process(tmp_path: Path, undistu
     assert problems(lake) == []
 
 
+@pytest.mark.slow
 def test_damaged_table__is_found_and_replaced_by_an_older_one(lake: Lake, undisturbed: Lake) -> None:
     run = Run.open(lake, "run")
     *_, last = run.snapshots()

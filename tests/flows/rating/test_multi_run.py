@@ -188,6 +188,7 @@ def test_run__continues_on_another_worker(
     until_ended()
 
 
+@pytest.mark.slow
 def test_run__takes_over_from_a_lost_worker_that_takes_the_lease_at_the_same_moment(
     lake: Lake, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,6 +150,7 @@ def rate_elo_r(lake: Lake, **chosen: Any) -> Any:
     return rate_run(lake, **({"system": "elo-r", "policy": often(segment_rows=40)} | chosen))
 
 
+@pytest.mark.slow
 def test_run__of_elo_r_gives_players_their_own_gamma(copied: Lake, tmp_path: Path) -> None:
     record(copied, tmp_path, OWN_GAMMA, "gamma")
     rate_elo_r(copied, run="whole")

@@ -93,6 +93,7 @@ def test_ratings__of_a_data_set_are_those_of_a_frame(lake: Lake, system: str, en
         assert np.array_equal(one[name].to_numpy(), other[name].to_numpy(), equal_nan=True), name
 
 
+@pytest.mark.slow
 def test_table__with_columns_of_teams_gives_the_same_ratings(lake: Lake, tmp_path: Path) -> None:
     from ranklake.flows.sources.column_names import Columns
 

@@ -63,6 +63,7 @@ def unrated_rows(lake: Lake) -> pa.Table:
     return pa.concat_tables([table.replace_schema_metadata() for table in tables]).filter(pc.invert(pc.field("rated")))
 
 
+@pytest.mark.slow
 def test_ratings__have_the_bits_of_a_data_set_without_the_unrated(lakes: tuple[Lake, Lake]) -> None:
     mixed, plain = lakes
     assert same_tables(rated(mixed), rated(plain))

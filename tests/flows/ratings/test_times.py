@@ -67,6 +67,7 @@ def test_time__is_read_by_one_rule_in_python(door: str) -> None:
         assert "--" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_time__of_a_contest_to_come_is_not_before_the_last_one(lake: Lake, invoke: Command, tmp_path: Path) -> None:
     old, rule = LAST - DAY, r"the contest to come cannot end at 2020-12-31 00:00:00 UTC: .* ended at 2021-01-01 00:00"
     run = lake.run("run")

@@ -144,6 +144,7 @@ def test_command__says_that_components_never_met(
     assert invoke("teamrate", "ann", "eva", *words).err == f"{APART}\n"
 
 
+@pytest.mark.slow
 def test_figure__says_that_players_never_met(lake: Lake, invoke: Command, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     said = invoke("plot", "player", "ann", "eva", "--run", "run", "--lake", lake.url, "-o", tmp_path / "x.svg")

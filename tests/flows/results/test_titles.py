@@ -225,6 +225,7 @@ def test_file__that_cannot_be_read_is_wrong_use(invoke: Command, lake: Lake, tmp
 # Published titles
 
 
+@pytest.mark.slow
 def test_publish__other_titles_are_a_new_version_of_the_leaderboard_only(lake: Lake) -> None:
     pytest.importorskip("deltalake", reason="the extra publish is not installed")
     from ranklake.flows.publication.publish import publish

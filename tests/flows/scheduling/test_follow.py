@@ -77,6 +77,7 @@ def test_follow__equals_its_three_steps_in_sequence(site: Site, lake: Lake, tmp_
     assert [line.partition(":")[0] for line in report.lines()] == ["data set site", f"run {RUN}", f"run {RUN}"]
 
 
+@pytest.mark.slow
 def test_follow__without_new_contests_sends_one_request_and_writes_nothing(site: Site, lake: Lake) -> None:
     followed(lake)
     before = stamps(Path(lake.url))
@@ -284,6 +285,7 @@ def test_command__logs_each_attempt_and_its_pause(
     assert all(before.endswith(" UTC ") == bool(every) for before in said)
 
 
+@pytest.mark.slow
 def test_command__another_system_is_refused_before_any_request(site: Site, lake: Lake) -> None:
     ingest(lake, CONTESTS[:18], "site")
     rate_run(lake, run="mine", dataset="site", system="elo", k=16.0)

@@ -117,6 +117,7 @@ def test_site__of_changed_attributes_is_a_new_version(lake: Lake, tmp_path: Path
     assert ("player 0", "DE") in players(version(site) / "leaderboard/000.html")
 
 
+@pytest.mark.slow
 def test_site__has_the_players_who_were_active_within_a_year(lake: Lake, tmp_path: Path) -> None:
     site, board = published(lake, tmp_path), leaderboard(lake, "run").to_pylist()
     found = version(site)

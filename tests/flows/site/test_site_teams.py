@@ -90,6 +90,7 @@ def test_keys__of_rounds_without_teams_do_not_depend_on_teams(lake: Lake, monkey
     assert [one == other for one, other in zip(before, keys(), strict=True)] == [True, False, True, True]
 
 
+@pytest.mark.slow
 def test_site__after_a_round_of_teams_keeps_the_pages_of_others(lake: Lake, tmp_path: Path) -> None:
     site = published(lake, tmp_path)
     before = unpacked(site, manifest(site)["contests"])["page"]

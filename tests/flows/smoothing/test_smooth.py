@@ -123,6 +123,7 @@ def test_run__ends_when_workers_are_lost_again_and_again(rated: Lake, monkeypatc
         smooth_run(rated, "run", engine)
 
 
+@pytest.mark.slow
 def test_run__smoothed_again_does_nothing_until_a_round_or_a_setting_changes(rated: Lake) -> None:
     first = smooth_run(rated, "run", Serial())
     assert smooth_run(rated, "run", Serial()).line() == f"smoothed before, {first.sweeps} sweeps; nothing to do"
@@ -307,6 +308,7 @@ def test_run__of_teams_has_the_bits_of_the_frame(teams: Lake) -> None:
     assert history["team"].tolist() == [f"team {at}" for at in members]
 
 
+@pytest.mark.slow
 def test_run__of_teams_has_the_same_bits_on_every_engine_and_after_an_interruption(
     teams: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,6 +325,7 @@ def test_run__of_teams_has_the_same_bits_on_every_engine_and_after_an_interrupti
         assert bits(smoothed(teams)) == expected
 
 
+@pytest.mark.slow
 def test_publish__has_the_smoothed_skills_of_members(teams: Lake) -> None:
     smooth_run(teams, "run", Serial())
     publish(teams, "run")

@@ -229,6 +229,7 @@ def test_restore__of_a_store_that_large_rounds_left_gives_the_same_bits(rho: flo
     assert same_bits(second, through)
 
 
+@pytest.mark.slow
 def test_history__stays_bounded_where_the_belief_drifts() -> None:
     params = SYSTEM.params()
     store = SYSTEM.newcomers(params, 2)

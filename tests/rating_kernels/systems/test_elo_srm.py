@@ -241,6 +241,7 @@ def test_ties__counted_half_in_the_place_alone_pull_the_tied_together() -> None:
     assert moved["mid"][1] > 1210.0
 
 
+@pytest.mark.slow
 def test_surprises__with_ties_may_sum_to_less_than_zero() -> None:
     """Equation 9 counts on expected places that are as tied as the places: two underdogs who tie first are not."""
     draw, prior, negative = np.random.default_rng(1), Outcome.empty(8).prior, dict.fromkeys(TIES, 0)

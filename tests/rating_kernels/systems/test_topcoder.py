@@ -112,6 +112,7 @@ def test_topcoder__by_table_agrees_with_sums_term_by_term(params, sigmas, kind, 
         assert getattr(stepped, name) == pytest.approx(getattr(direct, name), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_topcoder__by_table_agrees_with_sums_term_by_term_in_a_round_of_thousands(monkeypatch) -> None:
     (one, round), (other, _) = crowd(4000, (80, 350), "usual", 0.2), crowd(4000, (80, 350), "usual", 0.2)
     params = TopCoder.published()

@@ -160,6 +160,7 @@ def test_remove__an_unknown_contest_is_refused(games):
         change(games, "remove", "final")
 
 
+@pytest.mark.slow
 def test_standings__in_another_order_than_the_files_read_each_file_once(tmp_path, monkeypatch):
     lake = Lake.open(tmp_path, create=True, limits=Limits(file_rows=40))
     games = [contest(str(i), field("p", 2 + i % 3, i % 50), time_seconds=i * 7919 % 1000) for i in range(1000)]

@@ -145,6 +145,7 @@ def wrong_files(table):
     yield "g00", table.slice(2), rf": has \d+ rows, its contests end at row {n}"
 
 
+@pytest.mark.slow
 def test_standings__a_file_with_other_rows_is_damage(tmp_path, games):
     for number in range(6):
         lake = Lake.open(tmp_path / str(number), create=True)

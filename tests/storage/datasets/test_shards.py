@@ -65,6 +65,7 @@ def test_shards__are_read_as_one_table_and_not_written_again(small: None, lake: 
     assert watched.writes == []
 
 
+@pytest.mark.slow
 def test_shards__depend_on_the_contests_and_not_on_the_ingests(small: None, lake: Lake) -> None:
     ingest(lake, games(0, 100))
     at_once = sizes(lake)
@@ -172,6 +173,7 @@ def test_shards__a_missing_one_or_another_one_is_damage(small: None, lake: Lake,
         Dataset.open(lake, "games")
 
 
+@pytest.mark.slow
 def test_shards__compaction_changes_them_with_the_files_of_their_contests(small: None, lake: Lake) -> None:
     for start in range(0, 60, 20):
         ingest(lake, games(start, start + 20))

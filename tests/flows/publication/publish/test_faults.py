@@ -115,6 +115,7 @@ def test_publish__does_not_wait_for_a_rating(lake: Lake) -> None:
         publish(lake, "run", steal=True)
 
 
+@pytest.mark.slow
 def test_publish__stops_after_the_loss_of_its_lease(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = ranklake.flows.publication.delta_table.write_deltalake
 

@@ -43,6 +43,7 @@ def test_publish__without_a_change_writes_nothing(published: Lake) -> None:
     assert (report.rounds, report.kept, report.added, report.tables) == (30, 30, 0, ())
 
 
+@pytest.mark.slow
 def test_publish__after_a_correction_replaces_later_rows_in_one_commit(published: Lake) -> None:
     before = stamps(folder(published, "ratings"))
     report = go_on(published, [*CONTESTS[:27], corrected(CONTESTS[27]), *CONTESTS[28:30]])
@@ -126,6 +127,7 @@ def test_publish__inserted_and_removed_contests_are_not_confused_with_rated_ones
     assert "9" not in read(published, "contests").column("contest_id").to_pylist()
 
 
+@pytest.mark.slow
 def test_publish__a_new_name_of_a_contest_is_a_new_version_of_contests_only(published: Lake) -> None:
     assert go_on(published, [replace(CONTESTS[2], name="Spring Cup")]).tables == ("contests",)
     assert read(published, "contests").column("name").to_pylist()[2] == "Spring Cup"

@@ -141,6 +141,7 @@ def of_season(contests: list[Contest], name: str, settings: dict[str, Any]) -> t
     return level.drift(), level.warning(name, params)
 
 
+@pytest.mark.slow
 def test_rate__reports_the_drift(tmp_path: Path, invoke: Command) -> None:
     lake = lake_of(tmp_path / "lake", season(6))
     arguments = ("rate", "--dataset", "games", "--lake", lake.url)

@@ -116,6 +116,7 @@ def test_rate__a_correction_resumes_from_the_newest_snapshot_before_it(tmp_path:
     assert older < newer
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("snapshots_often")
 def test_rate__a_snapshot_of_another_history_is_not_used(lake: Lake, undisturbed: Lake) -> None:
     rate_run(lake, max_rounds=30)

@@ -107,6 +107,7 @@ def test_ingest__a_deleted_team_has_its_id_as_name_and_is_requested_once(lake: L
     assert "/api/v1/teams/404/" not in site.paths
 
 
+@pytest.mark.slow
 def test_ingest__a_renamed_team_keeps_its_history_under_the_new_name(lake: Lake, site: Server) -> None:
     ingest(lake, site)
     digests = Dataset.open(lake, "ctftime").contests.column("content_digest")
