@@ -96,9 +96,9 @@ def contest_text(brand: Brand, n_players: int, first: Sequence[str] = (), n_game
     return f"{brand.count_in_contest(n_players, n_games)}.{best}"
 
 
-def round_text(contest: str, place: int, rating: str, change: str) -> str:
-    """The line about a round of a player in a feed; ``contest`` is the word for one."""
-    return f"{capital(contest)}: place {place:,}, rating {rating} ({change})."
+def round_text(contest: str, result: str, rating: str, change: str) -> str:
+    """The line about a round of a player in a feed; ``contest`` is the word for one, ``result`` a place or a score."""
+    return f"{capital(contest)}: {result}, rating {rating} ({change})."
 
 
 def _list_of(outer: str, inner: str, addresses: Iterable[str]) -> str:

@@ -146,8 +146,10 @@ async function meet(text) {
   const listed = [mine, found].map((handle) => (handle.includes(",") ? `"${handle.replaceAll('"', '""')}"` : handle)).join(",");
   const { pairs: [pair], note } = await json(`${root}/api/v1/runs/${encodeURIComponent(run)}/compare?handles=${encodeURIComponent(listed)}`);
   const met = pair.wins + pair.losses + pair.draws;
-  const chance = `${Math.min(Math.max(Math.round(pair.chance * 100), 1), 99)} %`;
-  answer.replaceChildren(element("b", {}, chance), ` to finish before ${visible(best[2] ?? found)}`,
+  const percent = (chance) => `${Math.min(Math.max(Math.round(chance * 100), 1), 99)} %`;
+  const [first, rest] = pair.win === undefined ? [pair.chance, ` to finish before ${visible(best[2] ?? found)}`]
+    : [pair.win, ` to win against ${visible(best[2] ?? found)}, ${percent(pair.draw)} draw, ${percent(pair.loss)} loss`];
+  answer.replaceChildren(element("b", {}, percent(first)), rest,
     met ? `; so far ${pair.wins} : ${pair.losses}${pair.draws ? ` (${pair.draws} tied)` : ""}. ` : `; no common ${nouns.contests}. `,
     ...(note ? [`${note}. `] : []), element("a", { href: compared }, "Compare"));
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
+from ...answers.players.record import SCORES, places_of, result_of
 from ...answers.run import PublishedRun
 from ...common.text import capital
 from ...results.rating_format import RatingFormat
@@ -55,12 +56,16 @@ def contest_feed(run: PublishedRun, links: ServerLinks) -> str:
 def player_feed(run: PublishedRun, links: ServerLinks, handle: str) -> str:
     """The newest rounds of a player; raises as :meth:`PublishedRun.player`."""
     rows: list[dict[str, Any]] = run.history(handle).to_pylist()[-MOST_ENTRIES:][::-1]
-    form, name = RatingFormat(run.titles, run.manifest.decimals), facts(run).name_of(handle)
+    form, names = RatingFormat(run.titles, run.manifest.decimals), facts(run)
+    name = names.name_of(handle)
     entries = []
     for row in rows:
         contest, change = short(row["name"] or row["contest_id"]), row["change"]
         shown = "new" if change is None else form.change(form.difference(row["rating"] - change, row["rating"]))
-        text = round_text(run.brand.contest, row["lo"] + 1, form.rating(row["rating"]), shown)
+        result = f"place {row['lo'] + 1:,}"
+        if "opponent" in row:
+            result = f"{SCORES[result_of(*places_of(row['lo'], row['hi']))]} {names.name_of(row['opponent'])}"
+        text = round_text(run.brand.contest, result, form.rating(row["rating"]), shown)
         key = f"{run.name}/p/{handle}/{row['round_index']}/{row.get('opponent', '')}"
         address = _full(links, links.contest(row["contest_id"]))
         entries.append(Entry(key, f"{name}: {contest}", address, row["time_seconds"] or 0, text))
