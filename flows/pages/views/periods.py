@@ -67,6 +67,13 @@ def games(
     }  # fmt: skip
 
 
+def gains_of(run: PublishedRun, contest_id: str) -> list[tuple[None, str, float, float]]:
+    """The largest gains over a period, as rows of :class:`.ContestCard`; raises as :meth:`PublishedRun.contest`."""
+    rows = run.contest(contest_id, 0, ALL_ROWS)[1].rows.select(_GAMES).to_pydict()
+    gains, _ = movers(_by_player(rows))
+    return [(None, one["handle"], one["rating"], one["rating"] - one["before"]) for one in gains]
+
+
 def _by_player(rows: Columns) -> dict[str, list[Any]]:
     """``handle, rating, change`` of each player over all games, the change None of a newcomer."""
     first: dict[str, float | None] = {}

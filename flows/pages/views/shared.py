@@ -13,6 +13,7 @@ from ...results.rating_format import RatingFormat
 from ..cards import FIRST_ROWS, ContestCard, PlayerCard, contest_card, player_card
 from ..feeds import MOST_ENTRIES, Entry, contest_text, feed, round_text
 from ..links import ServerLinks, short
+from .periods import gains_of
 from .run import facts
 
 
@@ -25,10 +26,13 @@ def card_of_player(run: PublishedRun, handle: str) -> bytes:
 
 
 def card_of_contest(run: PublishedRun, contest_id: str) -> bytes:
-    """The card of a contest; raises as :meth:`PublishedRun.contest`."""
+    """The card of a contest with the first three, or of a period of games with the largest gains.
+
+    Raises as :meth:`PublishedRun.contest`.
+    """
     about, page = run.contest(contest_id, 0, FIRST_ROWS)
     columns = page.rows.select(["place", "handle", "rating", "change"]).to_pydict()
-    first = [] if run.manifest.games else list(zip(*columns.values(), strict=True))
+    first = gains_of(run, contest_id) if run.manifest.games else list(zip(*columns.values(), strict=True))
     name, n_players = about["name"] or contest_id, about["n_players"] or page.total
     card = ContestCard(name, about["time_seconds"] or 0, n_players, first, about.get("n_games"))
     return contest_card(card, facts(run))

@@ -12,6 +12,8 @@ from helpers.documents import ROOT
 from helpers.lakes import rate_run
 
 from ranklake.flows.ingestion.games import ingest_games
+from ranklake.flows.pages.links import ServerLinks
+from ranklake.flows.pages.views import periods
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.sources.games.options import GamesOptions
 from ranklake.storage import Lake
@@ -35,9 +37,9 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
 
 @pytest.mark.parametrize("run", [pytest.param("tennis", marks=pytest.mark.slow), "league"])
 def test_periods__on_pages_are_those_of_the_api(client: TestClient, run: str) -> None:
-    periods = client.get(f"/api/v1/runs/{run}/contests?limit=1000").json()["rows"]
+    listed_periods = client.get(f"/api/v1/runs/{run}/contests?limit=1000").json()["rows"]
     listed = client.get(f"/{run}/contests").text
-    for period in periods[:: max(len(periods) // 5, 1)]:
+    for period in listed_periods[:: max(len(listed_periods) // 5, 1)]:
         name = period["contest_id"]
         rows = client.get(f"/api/v1/runs/{run}/contests/{name}?limit=1000").json()["rows"]
         players = {row["handle"] for row in rows}
@@ -89,3 +91,12 @@ def test_compare__of_two_shows_the_three_chances(client: TestClient) -> None:
 def test_feed__of_a_player_has_the_results(client: TestClient) -> None:
     text = client.get("/league/p/player-000016/feed.atom").text
     assert re.search(r"(1–0|½–½|0–1) player-\d+, rating \d+ \([+-]?\d+\)", text)
+
+
+def test_card__of_a_period_has_its_largest_gains(client: TestClient) -> None:
+    run = client.app.state.served.runs["tennis"]  # type: ignore[attr-defined]
+    period, gains = periods.period(run, ServerLinks("", "tennis"), "2024-W27"), periods.gains_of(run, "2024-W27")
+    assert [one[1] for one in gains] == [one["handle"] for one in period["gains"]]
+    assert all(change > 0 for _, _, _, change in gains)
+    pytest.importorskip("PIL")
+    assert client.get("/tennis/c/2024-W27/card.png").content[:8] == b"\x89PNG\r\n\x1a\n"
