@@ -65,10 +65,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Try a fifth of the examples of each property where no slow test runs: a run of slow tests tries all."""
+    """Try a tenth of the examples of each property where no slow test runs: a run of slow tests tries all."""
     if config.option.markexpr == "not slow":
-        strategies.divisor = 5
-        settings.register_profile("fixed", derandomize=True, max_examples=20)
+        strategies.divisor = 10
+        settings.register_profile("fixed", derandomize=True, max_examples=10)
         settings.load_profile("fixed")
 
 
