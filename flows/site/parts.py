@@ -97,7 +97,7 @@ class SiteParts:
         content = self._content
         builder, pages, most = content.builder(), [""] * content.n_rounds, np.zeros(content.n_rounds, np.int64)
         columns: tuple[str, ...] = ("player", "lo", "perf", "mu", "sigma", "n_before")
-        recent, past = RecentRatings(len(content.handles), content.of_games), SitePast(content)
+        recent, past = RecentRatings(len(content.handles)), SitePast(content)
         if games := content.of_games:
             columns = (*columns, "hi")
         best_wins = BestWins(len(content.handles)) if games else None
@@ -118,7 +118,8 @@ class SiteParts:
             builder.update(_table(index, rows))
             if not games:
                 after = _ratings(builder, everyone["player"])
-            recent.add(player, after if games else builder.rating[player])
+            rated_now = np.unique(player)  # a player may have several games of a period
+            recent.add(rated_now, builder.rating[rated_now])
             past.add(index, builder)
             if index < content.n_rounds - MAX_CONTESTS:
                 continue

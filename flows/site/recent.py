@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 
@@ -11,23 +9,15 @@ from ..pages.sparkline import N_POINTS
 
 
 class RecentRatings:
-    """The display ratings of each player after the last ``N_POINTS`` rounds, or games, 100 bytes a player.
+    """The display ratings of each player after the last ``N_POINTS`` rounds, 100 bytes a player."""
 
-    ``games``: whether a player may have several rows in a round.
-    """
-
-    def __init__(self, n_players: int, games: bool = False) -> None:
-        self._games = games
+    def __init__(self, n_players: int) -> None:
         self._ring = np.zeros((n_players, N_POINTS), np.float32)  # as wide as a line of a few pixels needs
         self._last, self._before = np.full((2, n_players), np.nan)
         self._n = np.zeros(n_players, np.int32)
 
     def add(self, player: npt.NDArray[np.int32], rating: npt.NDArray[np.float64]) -> None:
-        """The ratings after the rows of a round."""
-        for rows in _turns(player) if self._games else [slice(None)]:
-            self._add(player[rows], rating[rows])
-
-    def _add(self, player: npt.NDArray[np.int32], rating: npt.NDArray[np.float64]) -> None:
+        """The ratings of some players after a round."""
         self._before[player], self._last[player] = self._last[player], rating
         self._ring[player, self._n[player] % N_POINTS] = rating
         self._n[player] += 1
@@ -41,12 +31,3 @@ class RecentRatings:
             older = [self._ring[player, i % N_POINTS] for i in range(max(n - min(most, N_POINTS), 0), n - len(last))]
             found.append([float(rating) for rating in [*older, *last] if np.isfinite(rating)])
         return found
-
-
-def _turns(player: npt.NDArray[np.int32]) -> Iterator[npt.NDArray[np.intp]]:
-    """The first row of each player, then the second ones, and so on."""
-    order = np.argsort(player, kind="stable")
-    first = np.flatnonzero(np.diff(player[order], prepend=-1))
-    turn = np.arange(len(player)) - np.repeat(first, np.diff(first, append=len(player)))
-    for number in range(int(turn.max(initial=-1)) + 1):
-        yield order[turn == number]

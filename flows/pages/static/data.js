@@ -140,7 +140,7 @@ export async function player(handle) {
   return { handle, ...(site.games ? joined(columns) : columns), ...place };
 }
 
-/** A row a period instead of one a game, with the `games` of each, how many were `played` until its end, and its `highest` rating; `before` is the rating before the last game. */
+/** A row a period instead of one a game, with the `games` of each, how many were `played` until its end, and its `highest` rating. */
 function joined(columns) {
   const { games, ...rows } = columns;
   const ends = rows.rounds.flatMap((round, i) => (round === rows.rounds[i + 1] ? [] : [i + 1]));
@@ -156,7 +156,7 @@ function joined(columns) {
     return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
   });
   const none = ends.map(() => null);
-  return { ...made, titles: made.names, names, perf, place: none, n: none, played: ends, before: rows.rating.at(-2), games: ends.map((end, k) => games.slice(begin(k), end)),
+  return { ...made, titles: made.names, names, perf, place: none, n: none, played: ends, games: ends.map((end, k) => games.slice(begin(k), end)),
     highest: ends.map((end, k) => Math.max(...rows.rating.slice(begin(k), end))) };
 }
 

@@ -58,7 +58,7 @@ function career(site, show, one) {
   const [rating, small] = [one.rating.at(-1), (...children) => element("small", {}, ...children)];
   const signed = (before) => element("span", { class: show.direction(before, rating) }, show.change(before, rating));
   const put = (name, ...children) => field(name).replaceChildren(...children);
-  const last = one.games ? one.before : one.rating.at(-2);
+  const last = one.rating.at(-2);
   put("change", last === undefined ? "new" : signed(last), " ", small(day(one.times.at(-1))));
   const since = site.last_time_seconds - YEAR;
   const before = site.last_time_seconds ? one.times.findLastIndex((time) => time && time <= since) : -1;

@@ -19,11 +19,12 @@ from ranklake.flows.answers.run import PublishedRun, open_published
 from ranklake.flows.pages.links import ServerLinks
 from ranklake.flows.pages.render import Templates
 from ranklake.flows.pages.views import contest_list, periods, players
+from ranklake.flows.pages.views import leaderboard as leaderboard_page
 from ranklake.flows.pages.views import run as run_view
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.results.rating_format import RatingFormat
 from ranklake.flows.site import parts
 from ranklake.flows.site.publish import publish_site
-from ranklake.flows.site.recent import RecentRatings
 from ranklake.storage import Lake
 
 PERIODS = as_periods(league(300, n_players=12, days=40))
@@ -84,6 +85,15 @@ def test_list_and_board__are_those_of_the_server(served: PublishedRun, site: Pat
     rows = served.leaderboard(0, 100).rows
     assert board["handle"] == rows.column("handle").to_pylist()
     assert board["n_rounds"] == rows.column("n_rounds").to_pylist()
+    choice = leaderboard_page.Choice(leaderboard_page.ALL)
+    expected = Templates.shared().render(
+        "leaderboard", facts, LINKS, **leaderboard_page.leaderboard(served, LINKS, choice, 0)
+    )
+    shown, wanted = (
+        re.findall('<span class="?(?:up|down)"?>([^<]*)', page)
+        for page in ((site / "v/000001/leaderboard/000.html").read_text("utf-8"), expected)
+    )
+    assert shown == wanted != []
 
 
 def test_histories__have_games_opponents_and_results(served: PublishedRun, site: Path) -> None:
@@ -148,14 +158,6 @@ def test_publish__again_writes_nothing_and_one_more_period_only_what_changed(tmp
     assert len(after) == len(before) + 1
 
 
-def test_recent__ratings_of_several_games_of_a_period_are_in_order() -> None:
-    recent = RecentRatings(3, games=True)
-    recent.add(np.array([0, 1, 0, 2, 1, 0], np.int32), np.array([1.0, 10, 2, 20, 11, 3]))
-    recent.add(np.array([1, 0], np.int32), np.array([12.0, 4]))
-    assert recent.of(np.array([0, 1, 2], np.int32)) == [[1, 2, 3, 4], [10, 11, 12], [20]]
-    assert recent.of(np.array([0], np.int32), 2) == [[3, 4]]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("lake", ["elo"], indirect=True)
 def test_pages__of_periods_and_players_in_a_browser(
@@ -182,6 +184,8 @@ def test_pages__of_periods_and_players_in_a_browser(
         facts = page.locator(".facts").inner_text()
         assert f"{sum(won)} · " in facts
         assert "Best win" in facts
+        change = RatingFormat(served.titles, 0).change(context["player"]["change"])
+        assert page.locator("[data-field=change]").inner_text().split()[0] == change
         page.locator("table.games tbody tr").first.locator("a").first.click()
         page.wait_for_selector("table.period")
         n_games = served.n_rows_of_round(rounds[-1]) // 2
