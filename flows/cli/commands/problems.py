@@ -71,7 +71,8 @@ def problems(
             raise ValueError("--players shows the players of one contest: name it with --contest")
         chosen = None if fit_scale else SCALE if scale is None else scale
         options = ProblemOptions(counts, time_limit, chosen, uncertain)
-    opened = ChosenRun(run, lake).open()
+    chosen_run = ChosenRun(run, lake)
+    opened = chosen_run.open()
     with progress(f"reading {run}", "participations") as update, usage():
         found = RunProblems(opened, run, options, update)
         if players:
