@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from ranklake.storage.names.folding import fold
 
 from ..publication.index_parts import integers
+from ..publication.standing_places import Placed
 from .index_rows import IndexRows
 from .leaderboard import Page, check_start
 from .players.record import Game, places_of, result_of
@@ -27,8 +28,11 @@ ALL_ROWS = sys.maxsize
 """A limit above any number of rows."""
 MOST_GAME_ROWS = 1_000  # of a page of a period of games
 N_WINNERS = 3  # of a contest that are named
+LEADERBOARD_PLACES = ("leaderboard_place_before", "leaderboard_place")
+"""Columns of standings: the places of a participant among all players before and after the contest."""
 _STANDINGS = (
-    "place", "handle", "perf", "rating_before", "rating", "change", "mu", "sigma", "n_before", "team", "points", "rated"
+    "place", "handle", "perf", "rating_before", "rating", "change", "mu", "sigma", "n_before", "team", "points",
+    "rated", *LEADERBOARD_PLACES,
 )  # fmt: skip
 _COUNTS = ("n_players", "n_games")
 _OF_CONTEST = ("contest_id", "name", "url", "time_seconds", "n_players")
@@ -119,17 +123,23 @@ def winners(tables: IndexRows, rounds: Sequence[int]) -> dict[int, Winner]:
 
 
 def contest(
-    tables: IndexRows, contest_id: str, start: int = 0, limit: int | None = None
+    tables: IndexRows,
+    contest_id: str,
+    start: int = 0,
+    limit: int | None = None,
+    places_around: Callable[[int], Placed | None] = lambda _: None,
 ) -> tuple[dict[str, Any], Page]:
     """A contest, as :func:`contests` has it, and a page of its standings: ``place, handle, perf, rating_before``,
-    ``rating, change, mu, sigma, n_before``, ``team``, ``points`` and ``rated``.
+    ``rating, change, mu, sigma, n_before``, ``team``, ``points``, ``rated``, ``leaderboard_place_before`` and
+    ``leaderboard_place``.
 
     ``rating_before`` and ``change`` are null for newcomers, ``team`` is null for individuals, ``points`` are null where
     unknown. The members of a team have adjacent rows, and ``place`` counts teams. A contest that was skipped has no
     standings. A period of games has two rows a game, one after the other, with places in the game. An unrated
     participant has the place among the rated ones, after those who share it, and the rating before; null without a
-    rated contest.
+    rated contest. The places on the leaderboard are null of players who have none, and of unrated participants.
 
+    ``places_around``: the places on the leaderboard around a round, None if they are not known.
     ``limit``: rows of the page; by default all of a contest, and :data:`MOST_GAME_ROWS` of a period.
     Raises ``KeyError`` if the run has no such contest, and as :func:`.leaderboard.check_start`.
     """
@@ -148,11 +158,12 @@ def contest(
     rows = tables.rows_of_round(index, chosen)
     before, rating = tables.ratings_before(index, chosen), rows.column("rating").combine_chunks()
     handles = tables.handles_of(integers(rows.column("player")))
-    shown = _standings(rows, handles, before, rating)
+    placed = places_around(index) if rows.num_rows else None
+    shown = _standings(rows, handles, before, rating, placed)
     if unrated.num_rows:
         rated, none = unrated.column("rating"), pa.scalar(None, pa.float64())
         before = pc.if_else(pc.equal(unrated.column("n_before"), 0), none, rated)
-        others = _standings(unrated, unrated.column("handle"), before, before, rated=False)
+        others = _standings(unrated, unrated.column("handle"), before, before, None, rated=False)
         shown = pa.concat_tables([shown, others])
         order = np.argsort(shown.column("place").to_numpy(), kind="stable")
         shown = shown.take(pa.array(order[page]))
@@ -160,7 +171,9 @@ def contest(
     return facts, Page(shown, total, stop if shown.num_rows and stop < total else None)
 
 
-def _standings(rows: pa.Table, handles: pa.Array, before: pa.Array, rating: pa.Array, rated: bool = True) -> pa.Table:
+def _standings(
+    rows: pa.Table, handles: pa.Array, before: pa.Array, rating: pa.Array, placed: Placed | None, rated: bool = True
+) -> pa.Table:
     """Rows of a round as :func:`contest` has them; unrated ones have no team and no points."""
     columns = {name: rows.column(name) for name in ("perf", "mu", "sigma", "n_before")}
     columns |= {"place": pc.add(rows.column("lo"), pa.scalar(1, pa.int32())), "handle": handles}
@@ -168,6 +181,10 @@ def _standings(rows: pa.Table, handles: pa.Array, before: pa.Array, rating: pa.A
     for name, kind in (("team", pa.string()), ("points", pa.float64())):
         columns[name] = rows.column(name) if rated else pa.nulls(rows.num_rows, kind)
     columns["rated"] = pa.repeat(rated, rows.num_rows)
+    places = (None, None) if placed is None else placed.of(integers(rows.column("player")))
+    for name, values in zip(LEADERBOARD_PLACES, places, strict=True):
+        none = pa.nulls(rows.num_rows, pa.int32())
+        columns[name] = none if values is None else pa.array(values, mask=values == 0)
     return pa.table({name: columns[name] for name in _STANDINGS})
 
 

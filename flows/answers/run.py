@@ -20,6 +20,7 @@ from ..common.times import count_until
 from ..publication.index_parts import integers
 from ..publication.past_places import PastPlaces, periods
 from ..publication.root import IndexManifest, index_path, read_manifest
+from ..publication.standing_places import Placed, StandingPlaces
 from ..results.attributes import NAME
 from ..results.components import apart, compared_in, with_large
 from ..results.groups import team_of
@@ -237,16 +238,25 @@ class PublishedRun(IndexRows):
 
         There are none if there are no times, if ratings change without rounds, or if two large groups never met.
         """
+        return periods(self.ends if self._has_past_places else self.ends[:0])
+
+    @cached_property
+    def _has_past_places(self) -> bool:
+        """Whether ratings change by rounds alone, and all players are on one leaderboard."""
         apart = compared_in(self.leaderboard_table, self.places.min_rounds) is not None
-        return periods(self.ends[:0] if apart or self.manifest.shift is not None else self.ends)
+        return not apart and self.manifest.shift is None
+
+    @property
+    def _ranking(self) -> PlaceOptions:
+        """Who has a place."""
+        return self.places if self.uncertainty else replace(self.places, max_sigma=math.inf)
 
     @cached_property
     def past_places(self) -> PastPlaces:
         """How many players had which rating at the ends of past periods."""
-        places = self.places if self.uncertainty else replace(self.places, max_sigma=math.inf)
         parts = [part.states_of_rows() for part in self.parts]
         rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return PastPlaces.of(self.past_periods[1], self.manifest.decimals, places, rows)
+        return PastPlaces.of(self.past_periods[1], self.manifest.decimals, self._ranking, rows)
 
     def places_over_time(self, handle: str) -> pa.Table:
         """The place of a player at the ends of past periods: ``time_seconds, place, n_ranked``.
@@ -273,7 +283,26 @@ class PublishedRun(IndexRows):
 
     def contest(self, contest_id: str, start: int = 0, limit: int | None = None) -> tuple[dict[str, Any], Page]:
         """A contest and its standings; see :func:`.contests.contest`."""
-        return contests.contest(self, contest_id, start, limit)
+        return contests.contest(self, contest_id, start, limit, self._places_around)
+
+    def _places_around(self, round_index: int) -> Placed | None:
+        """The places of the participants of a round before and after it.
+
+        None of periods of games, if ratings change without rounds, or if two large groups never met.
+        """
+        if self.manifest.games or not self._has_past_places:
+            return None
+        key = (self._token, "around", round_index)
+        placed: Placed | None = self._kept.get(key)
+        if placed is None:
+            placed = self._standing_places.around(round_index)
+            self._kept.put(key, placed)
+        return placed
+
+    @cached_property
+    def _standing_places(self) -> StandingPlaces:
+        parts = (part.states_of_rows() for part in self.parts)
+        return StandingPlaces.of(parts, len(self.row_of_player), self._ranking)
 
     def contest_alike(self, contest_id: str) -> str | None:
         """The id of the one contest whose id differs from this one in case alone; None without one."""

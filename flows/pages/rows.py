@@ -103,7 +103,7 @@ def standing_rows(rows: Columns, form: RatingFormat, links: Links, names: Names 
 
     ``rows``: ``place, handle, rating, change``, one list each; the change of a newcomer is None. With ``perf`` of a
     system with performances. With ``team``, whose members are adjacent. With ``rated``, which is false for unrated
-    participants.
+    participants. With ``leaderboard_place_before, leaderboard_place`` of a run that has them.
     """
     shown, tier, player, moved = _number(form), _tiers(form), _players(links, names), _moves(form)
     needed = ("handle", "rating", "change")
@@ -111,19 +111,20 @@ def standing_rows(rows: Columns, form: RatingFormat, links: Links, names: Names 
         (
             tier(rating),
             f"<td>{player(handle) if rated or before is not None else escape(short(names.get(handle, handle)))}"
-            f"{moved(before, rating) if rated else ''}"
+            f"{moved(before, rating) if rated else ''}{among}"
             f"{perf}<td>{shown(before)}<td>{shown(rating)}"
             f"<td>{_change(before, rating, form) if rated else 'unrated'}",
         )
-        for (handle, rating, change), perf, rated in zip(
+        for (handle, rating, change), among, perf, rated in zip(
             zip(*(rows[name] for name in needed), strict=True),
+            _among_all(rows),
             _performances(rows, shown),
             rows.get("rated") or repeat(True),
             strict=False,
         )
         for before in (None if change is None else rating - change,)
     )
-    return _bodies(rows, cells, 6 if "perf" in rows else 5)
+    return _bodies(rows, cells, 5 + ("perf" in rows) + ("leaderboard_place" in rows))
 
 
 def game_rows(rows: Columns, form: RatingFormat, links: Links, names: Names = _NO_NAMES) -> str:
@@ -174,6 +175,19 @@ def preview_rows(rows: Columns, form: RatingFormat, links: Links, names: Names =
 def _performances(rows: Columns, shown: Any) -> Iterable[str]:
     """The cell of each performance; nothing if the system has none."""
     return (f"<td>{shown(perf)}" for perf in rows["perf"]) if "perf" in rows else repeat("")
+
+
+def _among_all(rows: Columns) -> Iterable[str]:
+    """The cell of each place among all players, with the number of places gained or lost; nothing without places."""
+    if "leaderboard_place" not in rows:
+        return repeat("")
+    return map(_moved_place, rows["leaderboard_place_before"], rows["leaderboard_place"])
+
+
+def _moved_place(before: int | None, after: int | None) -> str:
+    gained = 0 if before is None or after is None else before - after
+    moved = f" <small class={'up' if gained > 0 else 'down'}>{'▲' if gained > 0 else '▼'}{abs(gained):,}</small>"
+    return f"<td>{'–' if after is None else f'{after:,}'}{moved if gained else ''}"
 
 
 def _unknown(handle: str, near: Sequence[str] | None, player: Any) -> str:

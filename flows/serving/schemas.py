@@ -77,6 +77,7 @@ _ROUND |= _columns(_RATINGS, ("rating", "team", "points", "contest_id"))
 _ROUND |= _columns(_CONTESTS, ("name", "url", "time_seconds", "n_players"))
 _STANDING: _Kinds = {
     "place": "integer", "rating_before": "number?", "change": "number?",
+    "leaderboard_place_before": "integer?", "leaderboard_place": "integer?",
     **_columns(_RATINGS, ("handle", "perf", "mu", "sigma", "n_before", "team", "points", "rated")),
 }  # fmt: skip
 _GAME: _Kinds = {"win": "number", "draw": "number", "loss": "number"}

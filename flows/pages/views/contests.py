@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ranklake.storage.names.folding import fold
 
+from ...answers.contests import LEADERBOARD_PLACES
 from ...answers.leaderboard import check_start
 from ...answers.run import PublishedRun
 from ...common.finite import finite_rows
@@ -41,6 +42,8 @@ def contest(run: PublishedRun, links: ServerLinks, contest_id: str, page: int = 
         rows["rated"] = rated
     if table.column("team").null_count < table.num_rows:
         rows["team"] = table.column("team").to_pylist()
+    if table.column("leaderboard_place").null_count < table.num_rows:
+        rows |= {name: table.column(name).to_pylist() for name in LEADERBOARD_PLACES}
     steps = steps_of(run, links, contest_id)
     address = lambda number, q=q: links.contest(contest_id, page=number, q=q)  # noqa: E731
     return standings(about, rows, found.total, page, q, PAGE_ROWS, names=run.names, steps=steps, address=address)

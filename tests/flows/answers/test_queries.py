@@ -6,6 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -22,6 +23,7 @@ from ranklake.flows.answers.run import PublishedRun, open_published
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.root import IndexFile, read_manifest
 from ranklake.flows.results.components import with_large
+from ranklake.flows.results.places import PlaceOptions
 from ranklake.flows.results.ranks import active
 from ranklake.storage import Dataset, Lake, MissingError, Run
 from ranklake.storage.lake.limits import Limits
@@ -182,6 +184,39 @@ def test_contest__standings_have_the_rating_before(run: PublishedRun, rounds: li
         assert part.next == (start + 3 if page.total > start + 3 else None)
     with pytest.raises(KeyError):
         run.contest("none")
+
+
+@pytest.mark.parametrize("places", [PlaceOptions(), PlaceOptions(min_rounds=4, max_sigma=200.0)])
+def test_contest__places_around_it_are_those_of_the_leaderboards(
+    lake: Lake, rounds: list[dict[str, Any]], places: PlaceOptions
+) -> None:
+    run = PublishedRun(lake, "run", msgspec.structs.replace(read_manifest(lake, "run"), places=places.to_json()))
+    assert run.places == places
+    assert len(run.parts) > 2
+    states: dict[str, dict[str, Any]] = {}
+    moved = unranked = 0
+    for index, key in enumerate(run.contests_table.column("contest_id").to_pylist()):
+        before = dict(states)
+        states |= {row["handle"]: row for row in rounds if row["round_index"] == index}
+        for row in run.contest(key)[1].rows.to_pylist():
+            found = [row["leaderboard_place_before"], row["leaderboard_place"]]
+            assert found == [_place(row["handle"], state, places) for state in (before, states)]
+            unranked += None in found
+            moved += None not in found and found[0] != found[1]
+    assert moved > 30
+    assert unranked > 20
+    last = {row["handle"]: row["place"] for row in run.leaderboard(0, 1000).rows.to_pylist()}
+    if places == PlaceOptions():
+        assert all(last[row["handle"]] == row["leaderboard_place"] for row in run.contest("últ")[1].rows.to_pylist())
+
+
+def _place(handle: str, states: dict[str, dict[str, Any]], places: PlaceOptions) -> int | None:
+    ranked = {
+        one: row["rating"]
+        for one, row in states.items()
+        if row["n_before"] + 1 >= places.min_rounds and row["sigma"] <= places.max_sigma
+    }
+    return 1 + sum(rating > ranked[handle] for rating in ranked.values()) if handle in ranked else None
 
 
 def test_contests__are_found_by_name_and_time(run: PublishedRun) -> None:
