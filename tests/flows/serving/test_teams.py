@@ -117,7 +117,7 @@ def test_preview_page__has_a_row_a_team_with_its_members(client: TestClient, for
 def test_contest_page__has_a_row_a_team_with_its_members(client: TestClient) -> None:
     text = client.get("/run/c/2").text
     assert f"{len(STRANGE) + 1} participants, {2 * len(STRANGE) + 1} players" in text
-    shown = re.findall(r"<tr class=team><td>(\d+)<td colspan=5>([^<]*)\n<tr[^>]*><td><td><a [^>]*>([^<]*)</a>", text)
+    shown = re.findall(r"<tr class=team><td>(\d+)<td colspan=6>([^<]*)\n<tr[^>]*><td><td><a [^>]*>([^<]*)</a>", text)
     assert [(place, unescape(name), member) for place, name, member in shown] == [
         (str(at + 1), short(name), MEMBERS[name]) for at, name in enumerate(STRANGE)
     ]
