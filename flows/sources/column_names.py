@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any
@@ -229,3 +229,18 @@ def near_column(key: str, columns: Iterable[str], taken: Iterable[str] = ()) -> 
     if near is None and len(key) > 3:
         near = next(iter(get_close_matches(key.replace("_", ""), list(reduced), 1, 0.8)), None)
     return reduced[near] if near is not None and len(reduced[near]) <= _OFFERED else None
+
+
+def chosen_columns(settings: Iterable[str], keys: Collection[str], example: str) -> dict[str, str]:
+    """The column of each key of settings such as the ``example``, ``white=White``.
+
+    Raises ``ValueError`` for another form, an unknown key, or a key twice.
+    """
+    chosen: dict[str, str] = {}
+    for setting in settings:
+        key, equals, column = setting.partition("=")
+        if not equals or key not in keys or key in chosen:
+            rule = f"expected KEY=COLUMN, as {example}, with KEY one of {', '.join(keys)}, each once"
+            raise ValueError(f"column {setting!r}: {rule}")
+        chosen[key] = column
+    return chosen

@@ -9,6 +9,7 @@ from ranklake.rating_kernels.core.limits import ADVANTAGE
 
 from ...common.text import quoted
 from ..base import OnError, SourceError
+from ..column_names import chosen_columns
 from ..durations import check_duration, check_one_of_both
 from ..limits import Limits
 from ..options import check_delimiter, check_encoding
@@ -47,14 +48,7 @@ def parse_columns(settings: Sequence[str]) -> dict[str, str]:
     """Names of columns from settings such as ``white=White``; ``ValueError`` for another form, an unknown key, or a key
     twice.
     """
-    chosen: dict[str, str] = {}
-    for setting in settings:
-        key, equals, column = setting.partition("=")
-        if not equals or key not in KEYS or key in chosen:
-            rule = f"expected KEY=COLUMN, as white=White, with KEY one of {', '.join(KEYS)}, each once"
-            raise ValueError(f"column {setting!r}: {rule}")
-        chosen[key] = column
-    return chosen
+    return chosen_columns(settings, KEYS, "white=White")
 
 
 @dataclass(frozen=True)

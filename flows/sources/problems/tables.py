@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ...common.text import quoted
 from ..base import SourceError
+from ..column_names import chosen_columns
 from ..columns import Batches
 from ..files.inputs import Input, check_address, damage_of, files_of, format_of
 from ..files.parquet_tables import ParquetTable
@@ -69,13 +70,7 @@ class TableOptions:
     @classmethod
     def parse(cls, columns: Sequence[str], limits: Sequence[str], **texts: str | None) -> TableOptions:
         """From settings such as ``problem=task``; ``ValueError`` for another form, an unknown key, or a key twice."""
-        chosen: dict[str, str] = {}
-        for setting in columns:
-            key, equals, column = setting.partition("=")
-            if not equals or key not in RESULTS or key in chosen:
-                rule = f"expected KEY=COLUMN, as problem=task, with KEY one of {', '.join(RESULTS)}, each once"
-                raise ValueError(f"column {setting!r}: {rule}")
-            chosen[key] = column
+        chosen = chosen_columns(columns, RESULTS, "problem=task")
         return cls(chosen, limits=Limits.parse(limits), **texts)  # type: ignore[arg-type]
 
     def find_results(self, present: Sequence[str], source: str) -> dict[str, str]:
