@@ -82,16 +82,15 @@ def contests(
     page = Page.of(table, np.flatnonzero(keep)[::-1], start, limit)
     if not tables.manifest.games:
         return page
-    counts = [_counts(tables, index) for index in page.rows.column("round_index").to_pylist()]
+    counts = [counts_of(tables.players_of_round(index)) for index in page.rows.column("round_index").to_pylist()]
     at = page.rows.schema.get_field_index("n_players")
     n_players, n_games = (pa.array([one[name] for one in counts], pa.int32()) for name in _COUNTS)
     return replace(page, rows=page.rows.set_column(at, "n_players", n_players).append_column("n_games", n_games))
 
 
-def _counts(tables: IndexRows, round_index: int) -> dict[str, int]:
-    """``n_players`` and ``n_games`` of a period: players with several games are one."""
-    players = tables.players_of_round(round_index)
-    return dict(zip(_COUNTS, (len(np.unique(players)), len(players) // 2), strict=True))
+def counts_of(player: npt.NDArray[np.int32]) -> dict[str, int]:
+    """``n_players`` and ``n_games`` of a period, given the player of each row; one with several games counts once."""
+    return dict(zip(_COUNTS, (len(np.unique(player)), len(player) // 2), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +147,7 @@ def contest(
         raise KeyError(contest_id)
     index = int(matches[0])
     (facts,) = tables.contests_table.slice(index, 1).to_pylist()
-    facts |= _counts(tables, index) if tables.manifest.games else {}
+    facts |= counts_of(tables.players_of_round(index)) if tables.manifest.games else {}
     limit = MOST_GAME_ROWS if limit is None and tables.manifest.games else limit
     unrated = tables.unrated_of_round(index)
     total = tables.n_rows_of_round(index) + unrated.num_rows

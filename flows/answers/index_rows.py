@@ -283,7 +283,7 @@ class IndexRows:
     def ratings_before(self, round_index: int, rows: slice = slice(None)) -> pa.Array:
         """The display rating before some rows of a round, in the order of standings; null for newcomers."""
         at = self._part_of(round_index)
-        players = integers(self.rows_of_round(round_index, rows)["player"])
+        players = self.players_of_round(round_index)[rows]
         ratings = self._from_earlier(at, self.parts[at].ratings_before(round_index, rows), players)
         return pa.array(ratings, mask=np.isnan(ratings))
 

@@ -1,4 +1,4 @@
-"""What a site of a run of games has besides: ratings around each game, numbers of a period, results, best wins.
+"""What a site of a run of games has besides: ratings around each game, results, best wins.
 
 The rows of a period are two a game, one after the other, as the rounds table has them; a player may have several games.
 """
@@ -32,11 +32,6 @@ def ratings_around(
     again = np.flatnonzero(np.diff(player[order]) == 0)  # the next row is of the same player
     before[order[again + 1]] = after[order[again]]
     return before, after
-
-
-def counts(player: npt.NDArray[np.int32]) -> dict[str, int]:
-    """``n_players`` and ``n_games`` of a period, given the player of each row."""
-    return {"n_players": len(np.unique(player)), "n_games": len(player) // 2}
 
 
 def beside(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

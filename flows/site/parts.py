@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..answers.contests import Winner
+from ..answers.contests import Winner, counts_of
 from ..common.brand import UNBRANDED, Brand
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import slug
@@ -33,7 +33,7 @@ from ..results.ranks import chosen
 from ..results.rated_rounds import LeaderboardBuilder
 from .boards import SiteBoards
 from .content import Round, SiteContent, digest
-from .games import BestWins, counts, ratings_around
+from .games import BestWins, ratings_around
 from .past import SitePast
 from .recent import RecentRatings
 from .shards import (
@@ -110,7 +110,7 @@ class SiteParts:
             if best_wins:
                 before, after = ratings_around(content.display, index, rows, builder)
                 best_wins.add(index, rows, before)
-                self._counts[index] = counts(player)
+                self._counts[index] = counts_of(player)
                 everyone = rows | {"rated": np.ones(len(player), bool)}
             else:
                 self._winners[index] = content.winner(index, rows)

@@ -18,9 +18,10 @@ import pyarrow as pa
 
 from ranklake.storage.names.folding import words_of
 
+from ..answers.contests import counts_of
 from ..results.places import rounded_down
 from .content import Round, SiteContent
-from .games import beside, counts, results
+from .games import beside, results
 
 HISTORY = ("contest", "place", "perf", "sigma", "change", "margin")  # columns of a player; also "team", with teams
 PAGE_ROWS = 1_000  # of a page of the leaderboard
@@ -84,7 +85,7 @@ def contest_rows(
             "rating": numbers(after, decimals),
             "change": numbers(change, decimals),
         }
-        | (counts(rows["player"]) if content.of_games else {})
+        | (counts_of(rows["player"]) if content.of_games else {})
         | ({"perf": numbers(rows["perf"], decimals)} if has_performance else {})
         | ({} if rows["rated"].all() else {"rated": rows["rated"].tolist()})
         | ({"names": [content.names.get(content.handles[i]) for i in rows["player"].tolist()]} if content.names else {})
