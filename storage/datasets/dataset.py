@@ -179,6 +179,12 @@ class Dataset:
         return layout.dataset_file(self.name, "log", self._log_file) if self._log_file else ""
 
     @property
+    def covariates(self) -> tuple[str, ...]:
+        """Names of the covariates that its games have, sorted; see :mod:`.tables.covariates`."""
+        names = self.contests.column("covariates")
+        return tuple((names[0].as_py() or "").split()) if len(names) else ()
+
+    @property
     def corrected(self) -> bool:
         """Whether corrections are in force."""
         return self._corrections is not None

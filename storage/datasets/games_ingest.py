@@ -13,6 +13,7 @@ from ..lake import parquet
 from ..lake.errors import LakeError
 from .ingest import Ingest
 from .tables.contests import Contest
+from .tables.covariates import join_covariates
 from .tables.games import GAMES_KIND, Period, are_fractional
 from .tables.kept import join_kept
 from .tables.points import are_known, column_of, join_points
@@ -28,7 +29,7 @@ class GamesIngest(Ingest):
         """Add a period, in the source's order; as :meth:`Ingest.add`.
 
         Raises ValueError: the period was already added in this ingest.
-        Raises LakeError: it is a contest.
+        Raises LakeError: it is a contest. At the end of the ingest: other periods have other covariates.
         """
         if not isinstance(contest, Period):
             raise LakeError(
@@ -45,7 +46,20 @@ class GamesIngest(Ingest):
         n = len(contest)
         values = (contest.contest_id, contest.name, None, contest.time_seconds, 1.0, None)
         marks = are_fractional(contest.score) or None, are_known(contest.games.points) or None
-        return Row(*values, 2 * n, digest, "", 0, n, digest, fractional=marks[0], scored=marks[1])
+        covariates = contest.games.covariates and " ".join(contest.games.covariates.names)
+        places = 2 * n, digest, "", 0, n, digest
+        return Row(*values, *places, fractional=marks[0], scored=marks[1], covariates=covariates)
+
+    def _arrange(self) -> None:
+        super()._arrange()
+        added = next((self._rows[contest_id] for contest_id in self._added if contest_id in self._rows), None)
+        others = [row for row in self._rows.values() if added is not None and row.covariates != added.covariates]
+        if added is not None and others:
+            raise LakeError(
+                f"the games of this ingest have {_in_words(added.covariates)}, and those of the other periods of data "
+                f"set {self._name}, as {others[0].contest_id}, have {_in_words(others[0].covariates)}; give the same "
+                "covariates, or all games of the data set in one ingest"
+            )
 
     def _encode(self, contests: Sequence[Any], rows: Sequence[Row]) -> pa.Buffer:
         handles = pa.concat_arrays([period.handles for period in contests])
@@ -84,7 +98,13 @@ class GamesIngest(Ingest):
             columns["points"], columns["opponent_points"] = column_of(points[::2]), column_of(points[1::2])
         if (kept := join_kept([period.games.kept for period in contests], [row.n_rows for row in rows])) is not None:
             columns["kept"] = kept.column()
+        if (covariates := join_covariates([period.games.covariates for period in contests])) is not None:
+            columns |= covariates.columns()
         return parquet.encode(pa.table(columns), GAMES_KIND)
 
     def _aliased(self, contests: Sequence[Any], aliases: pa.StringArray) -> list[int]:
         return [at for at, period in enumerate(contests) if pc.any(pc.is_in(period.handles, value_set=aliases)).as_py()]
+
+
+def _in_words(covariates: str | None) -> str:
+    return "no covariates" if covariates is None else f"the covariates {covariates.replace(' ', ', ')}"

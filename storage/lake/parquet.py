@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .remedies import damaged
-from .schemas import FORMAT_VERSION, OPTIONAL, SHARDED_FORMAT, TABLES, check_format, conform
+from .schemas import FORMAT_VERSION, OPTIONAL, SHARDED_FORMAT, TABLES, check_format, conform, open_fields
 
 _PREFIX = "ranklake."
 SHARDS = "shards"  # metadata of a table that is the rest beside these files
@@ -22,7 +22,7 @@ _ZSTD: dict[str, Any] = {"compression": "zstd", "compression_level": 1}
 _BY_CONTEST = {"write_statistics": ["contest_id"]}
 _BY_ROUND = {"compression": "snappy", "use_dictionary": ["contest_id"], "write_statistics": ["round_index"]}
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "contests": {**_ZSTD, "use_dictionary": ["file"]},
+    "contests": {**_ZSTD, "use_dictionary": ["file", "covariates"]},
     "standings": {**_ZSTD, **_BY_CONTEST, "use_dictionary": ["contest_id", "team", "share"]},
     "games": {
         **_ZSTD,
@@ -75,7 +75,7 @@ def arrow_buffer(data: bytes) -> pa.Buffer:
 
 
 def decode(data: bytes, name: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """The table of kind ``name`` in ``data``, or some ``columns`` of it.
+    """The table of kind ``name`` in ``data``, or some ``columns`` of it; ``x_*`` stands for all that begin with ``x_``.
 
     Raises FormatError: it is of another format.
     Raises DamagedError: ``data`` is no Parquet file or another table, or a column is missing; names ``path``.
@@ -86,11 +86,11 @@ def decode(data: bytes, name: str, path: str, columns: Sequence[str] | None = No
         # Closing it would close nothing but the buffer, and costs a third of a small read.
         file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
         _check(file.schema_arrow, name, path)
-        table = file.read(columns=columns, use_threads=threads)
+        wanted = _wanted(name, columns, file.schema_arrow.names)
+        table = file.read(columns=None if columns is None else wanted, use_threads=threads)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise damaged(path, f"not a readable Parquet file ({reason})") from error
-    wanted = TABLES[name].names if columns is None else columns
     present = table.column_names
     for column in OPTIONAL.get(name, ()):
         if column in wanted and column not in present:
@@ -99,7 +99,16 @@ def decode(data: bytes, name: str, path: str, columns: Sequence[str] | None = No
             present.append(column)
     if absent := [column for column in wanted if column not in present]:
         raise damaged(path, f"has no column {', '.join(absent)}")
-    return table if present == list(wanted) else table.select(wanted)
+    return table if present == wanted else table.select(wanted)
+
+
+def _wanted(name: str, columns: Sequence[str] | None, present: Sequence[str]) -> list[str]:
+    """The columns to read of a file with those ``present``."""
+    open_names = [field.name for field in open_fields(name, present)]
+    if columns is None:
+        return [*TABLES[name].names, *open_names]
+    plain = [column for column in columns if not column.endswith("*")]
+    return plain if len(plain) == len(columns) else [*plain, *open_names]
 
 
 def metadata_of(schema: pa.Schema) -> dict[str, str]:
@@ -120,7 +129,8 @@ def _check(schema: pa.Schema, name: str, path: str) -> None:
     if metadata.get("table") != name:
         raise damaged(path, f"holds {metadata.get('table')}, expected {name}")
     found = dict(zip(schema.names, schema.types, strict=True))
-    for column, expected in _types(name).items():
+    expected_types = _types(name) | {field.name: field.type for field in open_fields(name, found)}
+    for column, expected in expected_types.items():
         if column in found and found[column] != expected:
             raise damaged(path, f"column {column} is {found[column]}, expected {expected}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 
 from .errors import FormatError
@@ -31,12 +33,12 @@ def check_format(found: object, path: str, *, sharded: bool = False, newest: int
 def conform(table: pa.Table, name: str) -> pa.Table:
     """``table`` under the declared schema of ``name``: its columns, their order, its metadata. Copies nothing.
 
-    Columns of ``OPTIONAL`` without a value are left out.
+    Columns of ``OPTIONAL`` without a value are left out; those of ``OPEN`` come last, in the order of the table.
 
     Raises ValueError: a column is missing, of another type, or has nulls where none are allowed.
     """
     fields, columns = [], []
-    for field in TABLES[name]:
+    for field in (*TABLES[name], *open_fields(name, table.column_names)):
         index = table.schema.get_field_index(field.name)
         if field.name in OPTIONAL.get(name, ()) and (index < 0 or table.column(index).null_count == table.num_rows):
             continue
@@ -50,6 +52,12 @@ def conform(table: pa.Table, name: str) -> pa.Table:
         fields.append(field)
         columns.append(column)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def open_fields(name: str, columns: Iterable[str]) -> list[pa.Field]:
+    """The fields of those of ``columns`` that a table of kind ``name`` has by their prefix, see ``OPEN``."""
+    template = OPEN.get(name)
+    return [template.with_name(column) for column in columns if template and column.startswith(template.name)]
 
 
 def _field(name: str, kind: pa.DataType, meaning: str, unit: str = "", *, nullable: bool = False) -> pa.Field:
@@ -123,6 +131,12 @@ CONTESTS = pa.schema(
             "scored",
             pa.bool_(),
             "whether points of a participant were known in the source; null is false",
+            nullable=True,
+        ),
+        _field(
+            "covariates",
+            pa.string(),
+            "names of the covariates of its games, with blanks between; null if none",
             nullable=True,
         ),
     ]
@@ -288,12 +302,18 @@ OPTIONAL = {
         "fractional",
         "precision",
         "scored",
+        "covariates",
     ),
     "standings": ("team", "share", "rated", "points"),
     "games": ("weight", "advantage", "points", "opponent_points", "precision", "kept"),
     "rounds": ("rated",),
     "smoothed": ("log_gain",),
 }
+
+COVARIATE = "x_"
+
+# Columns with these prefixes; a file may have any number of them.
+OPEN = {"games": _field(COVARIATE, pa.float64(), "covariate of the game, oriented to the player")}
 
 TABLES = {
     "contests": CONTESTS,

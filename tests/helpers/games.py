@@ -14,13 +14,16 @@ from ranklake.flows.sources.games.batch import GamesReport
 from ranklake.flows.sources.games.options import GamesOptions
 from ranklake.flows.sources.games.reading import read_periods
 from ranklake.storage import Contest, Dataset, Lake
+from ranklake.storage.datasets.tables.covariates import Covariates
 from ranklake.storage.datasets.tables.games import Games, Period
 
 DAY = 86_400
 
 
 class Game(NamedTuple):
-    """White, Black, the score of White, a time, a weight, the advantage of White, points of both, a precision."""
+    """White, Black, the score of White, a time, a weight, the advantage of White, points of both, a precision, and the
+    covariates length and side as White sees them.
+    """
 
     white: str
     black: str
@@ -30,6 +33,7 @@ class Game(NamedTuple):
     advantage: float = 0.0
     points: tuple[float, float] | None = None
     precision: float = 1.0
+    covariates: tuple[float, float] | None = None
 
 
 def league(n: int, n_players: int = 30, days: int = 6, seed: int = 3) -> list[Game]:
@@ -60,6 +64,13 @@ def with_points(games: Sequence[Game], unknown: float = 0.25, seed: int = 5) -> 
     return scored
 
 
+def with_covariates(games: Sequence[Game], seed: int = 6) -> list[Game]:
+    """The same games, each with two covariates."""
+    draw = np.random.default_rng(seed)
+    pairs = np.column_stack([draw.normal(0.0, 1.0, len(games)), draw.choice([-1.0, 0.0, 1.0], len(games))])
+    return [game._replace(covariates=tuple(pair)) for game, pair in zip(games, pairs.tolist(), strict=True)]
+
+
 def as_periods(games: Iterable[Game], seconds: int = DAY) -> list[Period]:
     """The periods of games in order of time."""
     periods: dict[int, list[Game]] = {}
@@ -78,6 +89,9 @@ def _period(name: str, games: Sequence[Game]) -> Period:
         facts = replace(facts, points=np.array([game.points or (np.nan, np.nan) for game in games]).ravel())
     if any(game.precision != 1.0 for game in games):
         facts = replace(facts, precision=np.array([game.precision for game in games]))
+    if any(game.covariates for game in games):
+        values = np.array([game.covariates for game in games])
+        facts = replace(facts, covariates=Covariates(("length", "side"), values))
     score = np.array([game.score for game in games])
     return Period(name, distinct.dictionary, numbers[::2], numbers[1::2], score, facts)
 

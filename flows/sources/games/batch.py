@@ -29,7 +29,8 @@ SCHEMA = pa.schema(
 
 A batch may have the further columns ``advantage``: rating points in favour of the first player; ``precision``, null for
 1; and ``points`` and ``opponent_points`` of both players, NaN or null where unknown; float64. And ``kept``: the kept
-columns of a source as text, see :mod:`ranklake.storage.datasets.tables.kept`.
+columns of a source as text, see :mod:`ranklake.storage.datasets.tables.kept`; and covariates, see
+:mod:`ranklake.storage.datasets.tables.covariates`.
 """
 
 OF_POINTS = ("points", "opponent_points")

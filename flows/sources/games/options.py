@@ -15,6 +15,7 @@ from ..limits import Limits
 from ..options import check_delimiter, check_encoding
 from ..time_columns import check_time_format
 from .batch import OF_POINTS
+from .covariates import find_covariates
 from .keeping import check_kept, find_kept
 from .periods import PERIODS
 
@@ -66,6 +67,8 @@ class GamesOptions:
     ``encoding``: of texts, as Python names encodings.
     ``duration_unit``: seconds of a game of precision 1, for a column of durations.
     ``keep``: further columns of tables that the data set keeps.
+    ``covariates``: columns of covariates by name, see :func:`.covariates.parse_covariates`; ``covariate_null``: 0 for
+    the value of an empty one, which is otherwise an error.
     ``on_error``: ``stop`` at the first game with an invalid value, or ``skip`` such games.
     Raises ValueError: the period, the time format or the encoding is unknown, the advantage is out of range or beside a
     column of advantages, or the importance is beside a column of weights, or without a table.
@@ -85,11 +88,19 @@ class GamesOptions:
     importance: Mapping[str, float] | None = None
     duration_unit: int | None = None
     keep: tuple[str, ...] = ()
+    covariates: Mapping[str, str] = field(default_factory=dict)
+    covariate_null: float | None = None
 
     def __post_init__(self) -> None:
         check_duration(self.columns.get("duration", ""), self.duration_unit)
         check_time_format(self.time_format)
         check_kept(self.keep)
+        if self.covariate_null:
+            raise ValueError(
+                f"--covariate-null must be 0, the number that favours neither player, got {self.covariate_null:g}"
+            )
+        if self.covariate_null is not None and not self.covariates:
+            raise ValueError("--covariate-null needs --covariate, the names of covariates")
         check_encoding(self.encoding)
         if self.period not in PERIODS:
             raise ValueError(f"period must be one of {', '.join(PERIODS)}, got {self.period!r}")
@@ -166,7 +177,7 @@ class GamesOptions:
         if winners and (self.advantage is not None or "advantage" in found):
             remedy = without if self.advantage is None else "leave out --advantage"
             raise SourceError(f"a table of winners and losers does not say who had the advantage; {remedy}", source)
-        return found | find_kept(self.keep, present, source)
+        return found | find_kept(self.keep, present, source) | find_covariates(self.covariates, present, source)
 
     def _points(self, folded: Mapping[str, str], winners: bool, source: str) -> tuple[str, str]:
         """The columns of points: those chosen, or the first usual pair that exists; two empty names for none.
@@ -194,6 +205,8 @@ class GamesOptions:
             raise SourceError("--importance needs a column importance, and a PGN file has none; leave it out", source)
         if self.keep:
             raise SourceError("--keep names columns of tables, and a PGN file has none; leave it out", source)
+        if self.covariates:
+            raise SourceError("--covariate names columns of tables, and a PGN file has none; leave it out", source)
 
     def check_without_points(self, source: str) -> None:
         """Raise ``SourceError`` for options about points, given a file that has none."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ranklake.storage.datasets.tables.covariates import Covariates
 from ranklake.storage.datasets.tables.games import Games, Period
 from ranklake.storage.datasets.tables.kept import Kept
 
@@ -106,4 +107,5 @@ def _period(name: str, table: pa.Table) -> Period:
         facts["points"] = np.column_stack(both).ravel()
     if "kept" in table.column_names:
         facts["kept"] = Kept.of(table.column("kept"))
+    facts["covariates"] = Covariates.of(table)
     return Period(name, encoded.dictionary, numbers[:n], numbers[n:], table.column("score").to_numpy(), Games(**facts))

@@ -12,6 +12,7 @@ import pyarrow.csv as pacsv
 
 from ranklake.rating_kernels.core.limits import PRECISION
 from ranklake.rating_kernels.core.standings import Floats
+from ranklake.storage.datasets.tables.covariates import column_of
 
 from ...common.text import quoted
 from ..base import SourceError
@@ -25,6 +26,7 @@ from ..lake_tables import DeltaRows
 from ..limits import MAX_HANDLE
 from ..time_columns import as_seconds
 from .batch import LONG_NAME, OF_POINTS, SCHEMA, GamesReport, Verdicts, check_games
+from .covariates import OF_COVARIATE, covariate_of
 from .dates import NO_DATE, clocks_of, iso_or_null
 from .importance import weights_by
 from .keeping import OF_KEPT, kept_texts
@@ -114,9 +116,17 @@ def _games(
     if "advantage" in columns:
         advantages = _advantages(columns["advantage"], verdicts, source)
         games = games.append_column("advantage", pa.array(advantages))
-    if kept := {key.removeprefix(OF_KEPT): column for key, column in columns.items() if key.startswith(OF_KEPT)}:
+    if kept := _named(columns, OF_KEPT):
         games = games.append_column("kept", kept_texts(kept, verdicts))
+    for name, column in _named(columns, OF_COVARIATE).items():
+        values = covariate_of(name, column, options.covariate_null, verdicts, source)
+        games = games.append_column(column_of(name), pa.array(values))
     return games, form
+
+
+def _named(columns: Mapping[str, pa.ChunkedArray], before: str) -> dict[str, pa.ChunkedArray]:
+    """The columns whose keys have a prefix, without it."""
+    return {key.removeprefix(before): column for key, column in columns.items() if key.startswith(before)}
 
 
 def _by_key(batch: pa.RecordBatch, columns: Mapping[str, str], source: Input) -> dict[str, pa.ChunkedArray]:

@@ -8,8 +8,9 @@ beside them: everything that reads rows of standings reads those of games.
 * A period is rated one game after the other, in order of time; games of one time keep the order of their source. The
   ratings are those of one contest a game.
 * A round of a run is a period. It has two rows a game, in the order of the games.
-* The digest of a period covers its games, their order, players, times, weights, advantages, points and kept columns,
-  scores besides wins, draws and losses, and precisions besides 1. An ingest replaces the periods that it has games
+* The digest of a period covers its games, their order, players, times, weights, advantages, points, kept columns and
+  covariates, scores besides wins, draws and losses, and precisions besides 1; with covariates also who is the first
+  player, which is one of them. An ingest replaces the periods that it has games
   of; a period with another digest breaks the chain of a run there, as every corrected contest does.
 * A disqualification removes all games of a player in a period.
 """
@@ -25,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .covariates import Covariates
 from .kept import Kept
 from .points import Points, content_of, join_points, points_of
 
@@ -54,6 +56,9 @@ class Games:
     ``kept``: columns of the source that are kept, see :mod:`.kept`; None: none has a value.
     ``swapped`` (bool[m] or bool[0]): whether the first row of a game is its second player, who has won. Empty: no game
     is; always empty in a :class:`Period`.
+    ``covariates``: of each game as its first row sees it: beside rows of standings those of the winner, or of the first
+    player in a draw, in a :class:`Period` those of ``player``. To see them as the first players do, turn the games that
+    are ``swapped``. None: the data set has none.
     """
 
     time_seconds: Longs
@@ -64,6 +69,7 @@ class Games:
     precision: Floats = field(default_factory=lambda: _NONE)
     kept: Kept | None = None
     swapped: Bools = field(default_factory=lambda: np.empty(0, bool))
+    covariates: Covariates | None = None
 
     @classmethod
     def of(cls, rows: pa.Table) -> Games:
@@ -79,6 +85,7 @@ class Games:
             None if points is None else points.reshape(2, n).T.ravel(),
             precision=precision.fill_null(1.0).to_numpy() if precision.null_count < len(precision) else _NONE,
             kept=Kept.of(rows.column("kept")),
+            covariates=Covariates.of(rows),
         )
 
     def winner_first(self, score: Floats) -> Games:
@@ -90,7 +97,8 @@ class Games:
             pairs = points.reshape(-1, 2)
             points = np.where(won[:, None], pairs, pairs[:, ::-1]).ravel()
         first = np.where(won, score, 1.0 - score) if are_fractional(score) else _NONE
-        return replace(self, advantage=advantage, points=points, score=first, swapped=~won)
+        turned = None if self.covariates is None else self.covariates.turned(~won)
+        return replace(self, advantage=advantage, points=points, score=first, swapped=~won, covariates=turned)
 
     def part(self, start: int, stop: int) -> Games:
         """The games of rows ``start`` to ``stop - 1``."""
@@ -108,7 +116,9 @@ class Games:
         points = None if self.points is None else self.points[rows]
         kept = None if self.kept is None else self.kept.take(games)
         swapped = self.swapped[games] if len(self.swapped) else self.swapped
-        return Games(self.time_seconds[games], self.weight[games], advantage, points, score, precision, kept, swapped)
+        covariates = None if self.covariates is None else self.covariates.take(games)
+        facts = self.time_seconds[games], self.weight[games], advantage, points, score, precision
+        return Games(*facts, kept, swapped, covariates)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +129,7 @@ class Period:
     ``handles``: the players, each once, no nulls.
     ``player``, ``opponent`` (int32[m]): the first and the second player of each game, as positions in ``handles``.
     ``score`` (float64[m]): score of ``player``, from 0 to 1; ``opponent`` has the rest.
-    ``games``: times, which do not decrease, weights, advantages of ``player``, points, and kept columns.
+    ``games``: times, which do not decrease, weights, advantages and covariates of ``player``, points, and kept columns.
     """
 
     contest_id: str
@@ -206,4 +216,7 @@ def digest_of_games(contest_id: str, handles: pa.StringArray, player: Ints, lo: 
             digest.update(np.ascontiguousarray(games.precision, np.float64).data)
         if games.kept is not None:
             digest.update(games.kept.content())
+        if games.covariates is not None:
+            digest.update(games.covariates.content())
+            digest.update(np.packbits(games.swapped).data)
     return digest.hexdigest()

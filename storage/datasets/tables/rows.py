@@ -37,6 +37,7 @@ class Row(msgspec.Struct, gc=False):  # a million rows would slow down every ful
     fractional: bool | None = None
     precision: float | None = None
     scored: bool | None = None
+    covariates: str | None = None
 
     @classmethod
     def of(cls, contest: Contest, digest: str) -> Row:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from ...lake import layout
 from ...lake.access.lake import Lake, digest_of
 from ...lake.remedies import damaged, with_remedies
+from ...lake.schemas import COVARIATE
 from .games import GAMES_KIND, Games, rows_of_games
 from .points import Points, join_points, points_of
 from .teams import Teams
@@ -27,7 +28,17 @@ _NUMBERS = ("player", "lo", "hi")
 _GAME = ("player", "opponent", "score")
 _COLUMNS = {
     "standings": (*_NUMBERS, "team", "share", "rated", "points"),
-    GAMES_KIND: (*_GAME, "time_seconds", "weight", "advantage", "points", "opponent_points", "precision", "kept"),
+    GAMES_KIND: (
+        *_GAME,
+        "time_seconds",
+        "weight",
+        "advantage",
+        "points",
+        "opponent_points",
+        "precision",
+        "kept",
+        COVARIATE + "*",
+    ),
 }  # by kind of file
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers.builders import contest, ingest
-from helpers.games import Game, as_periods, ingest_periods, league, with_advantages, with_points
+from helpers.games import Game, as_periods, ingest_periods, league, with_advantages, with_covariates, with_points
 
 from ranklake.storage import Dataset, Lake, LakeError
 from ranklake.storage.datasets.tables.games import Period
@@ -23,12 +23,13 @@ GAMES = league(120)
 FAVOURED = with_advantages(GAMES)
 SCORED = with_points(GAMES)
 PRECISE = [game._replace(precision=1.0 if game.time_seconds % 3 else 0.25) for game in GAMES]
+COVARIED = with_covariates(FAVOURED)
 FRACTIONAL = [game._replace(score=(game.time_seconds % 65) / 64) for game in GAMES]
 
 
 def content(lake: Lake, name: str = "league") -> list[tuple]:
-    """Every game as winner, loser, score of the winner, time, weight and precision, points of both and advantage of the
-    winner, with its period's id.
+    """Every game as winner, loser, score of the winner, time, weight and precision, points of both, advantage and
+    covariates of the winner, with its period's id.
     """
     dataset = Dataset.open(lake, name)
     handles, ids = dataset.handles().to_pylist(), dataset.contests.column("contest_id").to_pylist()
@@ -48,7 +49,8 @@ def content(lake: Lake, name: str = "league") -> list[tuple]:
             points = None if part.points is None else part.points[2 * g : 2 * g + 2].tolist()
             points = None if points is None or np.isnan(points).all() else tuple(points)
             assert drawn == (score == 0.5)
-            rows.append((ids[period], handles[a], handles[b], score, int(time), both, points, float(ahead)))
+            given = None if part.games.covariates is None else tuple(part.games.covariates.values[g].tolist())
+            rows.append((ids[period], handles[a], handles[b], score, int(time), both, points, given, float(ahead)))
     return rows
 
 
@@ -59,12 +61,14 @@ def expected(games: list[Game]) -> list[tuple]:
         period = f"period-{game.time_seconds // 86_400}"
         ahead = game.advantage if game.score >= 0.5 else -game.advantage
         points = game.points if game.points is None or game.score >= 0.5 else game.points[::-1]
-        score = max(game.score, 1.0 - game.score)
-        rows.append((period, *names, score, game.time_seconds, (game.weight, game.precision), points, ahead))
+        score, given = max(game.score, 1.0 - game.score), game.covariates
+        given = given if given is None or game.score >= 0.5 else (-given[0], -given[1])
+        facts = (game.weight, game.precision), points, given, ahead
+        rows.append((period, *names, score, game.time_seconds, *facts))
     return rows
 
 
-@pytest.mark.parametrize("games", [GAMES, FAVOURED, SCORED, PRECISE, FRACTIONAL])
+@pytest.mark.parametrize("games", [GAMES, FAVOURED, SCORED, PRECISE, FRACTIONAL, COVARIED])
 def test_games__are_read_back_in_order(lake: Lake, games: list[Game]) -> None:
     assert ingest_periods(lake, as_periods(games)) == ["new"] * 6
     assert content(lake) == expected(games)
@@ -164,6 +168,7 @@ def test_file__has_advantages_and_points_only_if_some_game_has_one(lake: Lake) -
         ("favoured", FAVOURED, [*columns, "advantage"]),
         ("scored", SCORED, [*columns, "points", "opponent_points"]),
         ("precise", PRECISE, [*columns, "precision"]),
+        ("covaried", COVARIED, [*columns, "advantage", "x_length", "x_side"]),
     ]
     for name, games, expected in cases:
         ingest_periods(lake, as_periods(games), name)
@@ -186,6 +191,41 @@ def test_compact__merges_the_files_of_a_year_with_and_without_advantages_and_poi
             assert compact_dataset(lake, "league", lease) == files
 
 
+def test_compact__merges_files_with_covariates(lake: Lake) -> None:
+    first, *others = as_periods(COVARIED)
+    ingest_periods(lake, [first])
+    for period in others:
+        ingest_periods(lake, [period])
+    with hold_lease(lake, dataset_folder("league"), "compact league") as lease:
+        assert compact_dataset(lake, "league", lease) == (6, 1)
+    assert content(lake) == expected(COVARIED)
+
+
+def test_covariates__are_those_of_all_periods(lake: Lake) -> None:
+    plain, covaried = as_periods(FAVOURED), as_periods(COVARIED)
+    ingest_periods(lake, covaried)
+    assert Dataset.open(lake, "league").covariates == ("length", "side")
+    problem = "the games of this ingest have no covariates, .* as period-1001, have the covariates length, side; give"
+    with pytest.raises(LakeError, match=problem):
+        ingest_periods(lake, plain[:1])
+    with pytest.raises(ValueError, match="periods of one ingest must have the same covariates"):
+        ingest_periods(lake, [covaried[0], *plain[1:]], "other")
+    assert content(lake) == expected(COVARIED)  # nothing was ingested
+    assert ingest_periods(lake, plain) == ["corrected"] * 6
+    assert Dataset.open(lake, "league").covariates == ()
+    assert content(lake) == expected(FAVOURED)
+
+
+def test_digest__covers_covariates_and_the_first_player_with_them() -> None:
+    one = Game("a", "b", 0.0, 100, covariates=(2.0, 1.0))
+    told = Game("b", "a", 1.0, 100, covariates=(-2.0, -1.0))  # a covariate first = 1 is another one here
+    variants = [one._replace(covariates=(2.0, 0.0)), one._replace(covariates=(-2.0, 1.0)), told]
+    digests = {as_periods([game])[0].content_digest for game in (one, one._replace(covariates=None), *variants)}
+    assert len(digests) == 5
+    zeros = [as_periods([one._replace(covariates=(zero, 1.0))])[0].content_digest for zero in (0.0, -0.0)]
+    assert zeros[0] == zeros[1]
+
+
 def test_change_of_advantages__replaces_the_period(lake: Lake) -> None:
     ingest_periods(lake, as_periods(GAMES))
     changed = [*GAMES[:119], GAMES[119]._replace(advantage=35.0)]
@@ -195,8 +235,8 @@ def test_change_of_advantages__replaces_the_period(lake: Lake) -> None:
     assert content(lake) == expected(GAMES)
 
 
-@pytest.mark.quick("games0", "games4")
-@pytest.mark.parametrize("games", [GAMES, FAVOURED, SCORED, PRECISE, FRACTIONAL])
+@pytest.mark.quick("games0", "games5")
+@pytest.mark.parametrize("games", [GAMES, FAVOURED, SCORED, PRECISE, FRACTIONAL, COVARIED])
 def test_disqualification__removes_the_games_of_a_player_in_one_period(lake: Lake, games: list[Game]) -> None:
     ingest_periods(lake, as_periods(games))
     victim, period = GAMES[40].white, f"period-{GAMES[40].time_seconds // 86_400}"

@@ -29,9 +29,9 @@ FIXED = {
 ROWS = {  # two rows a table, in the order of its columns
     "contests": [
         ("a", "Erste Runde", "https://example.org/a", 1_700_000_000, 1.0, None, 2, "00", "x.parquet", 0, 3, "01",
-         None, None, None, 2100.5, True, None, None),
+         None, None, None, 2100.5, True, None, None, None),
         ("b", "", None, -(2**62), 0.5, 2400.0, 0, "ff", "y.parquet", 2**40, 0, "ff", 1, True, 1900.0,
-         None, None, 2.5, True),
+         None, None, 2.5, True, "length side"),
     ],
     "standings": [
         ("a", 0, "Ünal", 0, 0, None, None, None, 1e9),
@@ -95,6 +95,20 @@ def test_table__round_trip_keeps_every_value_and_type(lake, name, n_rows):
         assert field.metadata.items() >= TABLES[name].field(field.name).metadata.items()
     assert len(lake.read_bytes("folder/file.parquet")) == size
     assert len(digest) == 32
+
+
+def test_table__of_games_has_covariates_after_its_other_columns(lake):
+    row = dict(zip(TABLES["games"].names, ROWS["games"][0], strict=True)) | {"x_b": -0.5, "x_a": 2.0}
+    table = pa.Table.from_pylist(
+        [row], schema=pa.schema([*TABLES["games"], ("x_b", pa.float64()), ("x_a", pa.float64())])
+    )
+    lake.write_table("g.parquet", table, "games")
+    assert lake.read_table("g.parquet", "games").to_pylist() == [row]
+    assert lake.read_table("g.parquet", "games", ["player", "x_*"]).to_pylist() == [
+        {"player": 0, "x_b": -0.5, "x_a": 2.0}
+    ]
+    with pytest.raises(ValueError, match=r"games\.x_a must have no nulls, got 1"):
+        conform(pa.Table.from_pylist([row | {"x_a": None}], schema=table.schema), "games")
 
 
 def test_table__doubles_keep_their_bits(lake):

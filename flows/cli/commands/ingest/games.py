@@ -21,6 +21,10 @@ from .output import ingesting, print_files_report, print_report
               "35; by default those of the column advantage, or none.")  # fmt: skip
 @click.option("--keep", multiple=True, metavar="COLUMN", help="A further column of the table that the data set keeps, "
               "as league or surface, for `rate --chances-by`. Repeatable.")  # fmt: skip
+@click.option("--covariate", "covariates", multiple=True, metavar="NAME[=COLUMN]", help="A number by which the game "
+              "differed for its players, as the first one's length less the second one's. Repeatable.")  # fmt: skip
+@click.option("--covariate-null", type=float, metavar="0", help="The value of an empty covariate, 0; by default it is "
+              "an error.")  # fmt: skip
 @click.option("--importance", metavar="TABLE", help="K by the importance of a game, which the column importance names: "
               "world-football, or a CSV file with the columns importance and k. Stored as weight, for `rate --set k=1`."
               )  # fmt: skip
@@ -75,6 +79,7 @@ def ingest_games(
           --advantage 100 --dataset football --lake lake
     """
     from ....ingestion.games import ingest_games
+    from ....sources.games.covariates import parse_covariates
     from ....sources.games.importance import find_importance
     from ....sources.games.options import GamesOptions, parse_columns
     from ....sources.games.reading import check_paths
@@ -84,6 +89,7 @@ def ingest_games(
         check_paths(paths)
         if (table := choices["importance"]) is not None:
             choices["importance"] = find_importance(table)
+        choices["covariates"] = parse_covariates(choices["covariates"])
         columns, limits = parse_columns(choices.pop("columns")), Limits.parse(choices.pop("limits"))
         options = GamesOptions(columns=columns, limits=limits, **choices)
     with ingesting("ingesting", "games", **writing) as how:
