@@ -10,6 +10,45 @@ from ..common.text import count
 from ..sources.base import IngestReport, SourceError
 
 
+@dataclass(frozen=True, slots=True)
+class ResultsReport:
+    """Counts of an ingestion of results of problems.
+
+    ``n_rows``, ``n_problems``: results and their different problems. ``new``, ``corrected``, ``unchanged``: contests.
+    ``n_duplicates``: rows of a player and problem that another row had already. ``n_strangers``: rows of players who
+    were not in the contest, left out.
+    """
+
+    dataset: str
+    n_rows: int
+    n_problems: int
+    new: int
+    corrected: int
+    unchanged: int
+    n_duplicates: int
+    n_strangers: int
+
+    def notes(self) -> list[str]:
+        """What was left out, one line each."""
+        lines = []
+        if self.n_duplicates:
+            rule = (
+                "of a player and a problem in a contest that had one: the greater share, then the earlier time, counts"
+            )
+            lines.append(f"{count(self.n_duplicates, 'further row')} {rule}")
+        if self.n_strangers:
+            lines.append(f"{count(self.n_strangers, 'row')} of players who were not in the contest left out")
+        return lines
+
+    def line(self) -> str:
+        """The counts in one line."""
+        kinds = {"new": self.new, "corrected": self.corrected, "unchanged": self.unchanged}
+        contests = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items() if n) or "no"
+        plural = "" if sum(kinds.values()) == 1 else "s"
+        results = f"{count(self.n_rows, 'result')} of {count(self.n_problems, 'problem')}"
+        return f"{results}; {contests} contest{plural}"
+
+
 @dataclass
 class SourceReport:
     """Counts of an ingestion from a source.
@@ -22,6 +61,7 @@ class SourceReport:
     ``absent``: contests in the list of the site whose response is a 403 or 404.
     ``rejected``: contests with a fault and unreadable responses, from this ingestion or an earlier one.
     ``alike``: a line about new players with names nearly equal to those of others; empty without any.
+    ``results``: counts of results of problems; None if none were read.
     ``requests``: requests to the site.
     ``seconds``: duration from the making of the report to its :meth:`end`.
     """
@@ -37,6 +77,7 @@ class SourceReport:
     absent: int = 0
     rejected: list[tuple[str, str]] = field(default_factory=list)
     alike: str = ""
+    results: ResultsReport | None = None
     requests: int = 0
     seconds: float = 0.0
     _began: float = field(default_factory=time.monotonic, repr=False, compare=False)
@@ -78,7 +119,8 @@ class SourceReport:
 
     def details(self) -> list[str]:
         """Everything to report beside the counts, one line each."""
-        return [*(f"rejected: {reason}" for _, reason in self.rejected), *filter(None, [self.alike])]
+        results = [] if self.results is None else [*self.results.notes(), self.results.line()]
+        return [*(f"rejected: {reason}" for _, reason in self.rejected), *results, *filter(None, [self.alike])]
 
     def line(self) -> str:
         """The counts in one line."""

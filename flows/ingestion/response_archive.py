@@ -92,6 +92,10 @@ class ResponseArchive:
         """Keys of the stored documents of these kinds."""
         return [key for key, entry in self._entries.items() if key.kind in kinds and entry.version >= 0]
 
+    def is_ok(self, key: Key) -> bool:
+        """Whether the newest response for a key has the status 200."""
+        return self._status(self._entries[key]) == 200
+
     def absent(self, *kinds: str) -> int:
         """Number of the newest responses with status 403 or 404."""
         return sum(self._entries[key].status in (403, 404) for key in self.keys(*kinds))

@@ -19,6 +19,7 @@ from .adding import QUIET, How
 from .fetch import FolderClient, fetch
 from .report import SourceReport
 from .response_archive import ResponseArchive
+from .site_results import update_results
 from .update import update_dataset
 
 
@@ -70,6 +71,7 @@ def ingest_source(
         unreadable = fetch(archive, site, used_client, since=start, again=again, on_progress=how.on_progress)
         report.requests = used_client.requests - before
     update_dataset(lake, archive, site, report, how)
+    update_results(lake, archive, site, report, how)
     for error in unreadable:
         report.reject(error)
     report.end()
@@ -87,6 +89,7 @@ def normalise_source(lake: Lake, source: str, dataset: str | None = None, how: H
     if not any(archive.keys(kind) for kind in site.kinds):
         raise MissingError(f"no responses of {source} in {lake.url}; `ranklake ingest {source}` fetches them")
     update_dataset(lake, archive, site, report, how, everything=True)
+    update_results(lake, archive, site, report, how, everything=True)
     report.end()
     return report
 

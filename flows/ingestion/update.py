@@ -32,7 +32,7 @@ class _DocumentRecord(msgspec.Struct):
     contests: list[str]
 
 
-class _SourceRecord(msgspec.Struct):
+class SourceRecord(msgspec.Struct):
     """The contents of a data set from a site, so that unchanged documents need no parsing and removals are detected.
 
     ``version`` is that of the site's parser, 0 if the data set has nothing from the site. ``documents`` are named by
@@ -62,21 +62,23 @@ def update_dataset(
     """
     dataset, report.absent = report.dataset, archive.absent(*site.kinds)
     path = layout.source_file(dataset, site.name)
-    keys = sorted(set(archive.keys(*site.kinds, *site.name_kinds)), key=_natural)
+    keys = sorted(set(archive.keys(*site.kinds, *site.name_kinds)), key=natural_order)
     fingerprints = {str(key): archive.fingerprint(key) for key in keys}
     if not everything:
-        record, _ = _read_record(lake, path)
+        record, _ = read_source_record(lake, path)
         contests = record.contests()
         if record.is_current(site.version, fingerprints) and _contest_ids(lake, dataset).issuperset(contests):
             report.unchanged = len(contests)
             return
     with how.ingest(lake, dataset, order="time") as adding:
-        record, version = _read_record(lake, path)  # again: no other process can change it under the data set's lease
+        record, version = read_source_record(
+            lake, path
+        )  # again: no other process can change it under the data set's lease
         names = PlayerNames(record.handles, record.aliases, _names(archive, site)) if site.name_kinds else None
         before = _contest_ids(lake, dataset).intersection(record.contests())
         updater = _DatasetUpdater(adding, archive, site, names, report, record.version == 0, before)
         records = {} if everything or record.version != site.version else record.documents
-        new = _SourceRecord(site.version, updater.update(keys, fingerprints, records, how.on_progress))
+        new = SourceRecord(site.version, updater.update(keys, fingerprints, records, how.on_progress))
         for contest_id in sorted(before - updater.seen):
             adding.remove(contest_id, f"{site.name} has it no longer")
             report.removed += 1
@@ -176,19 +178,19 @@ class _DatasetUpdater:
         self.report.count(change)
 
 
-def _read_record(lake: Lake, path: str) -> tuple[_SourceRecord, str]:
+def read_source_record(lake: Lake, path: str) -> tuple[SourceRecord, str]:
     """The record of a site, and the version of its file."""
     try:
         data, version = lake.read_versioned(path)
     except MissingError:
-        return _SourceRecord(), ""
-    return decode(_SourceRecord, data, path, versioned=False), version
+        return SourceRecord(), ""
+    return decode(SourceRecord, data, path, versioned=False), version
 
 
 def _names(archive: ResponseArchive, site: Site) -> dict[str, str]:
     """The site's names of players by id; the last document counts."""
     names: dict[str, str] = {}
-    for document in archive.read_ahead(sorted(archive.keys(*site.name_kinds), key=_natural)):
+    for document in archive.read_ahead(sorted(archive.keys(*site.name_kinds), key=natural_order)):
         with suppress(SourceError):  # reported where the contests of the document are parsed
             names.update(site.names(document))
     return names
@@ -201,7 +203,7 @@ def _contest_ids(lake: Lake, dataset: str) -> set[str]:
         return set()
 
 
-def _natural(key: Key) -> tuple[str, int, str]:
+def natural_order(key: Key) -> tuple[str, int, str]:
     """Order documents by kind, then number, then name; the data set orders its contests by time."""
     number = contest_number(key.name)
     return key.kind, -1 if number is None else number, key.name

@@ -7,7 +7,7 @@ results; its replacement is the commit of an ingest. Its metadata name the table
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -126,36 +126,44 @@ class StoredResults:
         names = {*self.contests.column("file").to_pylist(), self._metadata.get(_PROBLEMS)} - {None, ""}
         return {layout.results_file(self._dataset), *map(self._path, names)}
 
-    def replace(self, lease: Lease, new: Sequence[NewResults], problems: pa.Table | None) -> tuple[int, int, int]:
+    def replace(self, lease: Lease, new: Iterable[NewResults], problems: pa.Table | None) -> tuple[int, int, int]:
         """Replace the results of some contests, and the table of problems if there is one, under the data set's lease.
 
-        Files that this replaces stay until the next commit, for readers that have opened these results.
+        Files that this replaces stay until the next commit, for readers that have opened these results. An error of
+        ``new``, which is read file by file, leaves the results as they are.
 
         Returns the numbers of new, corrected and unchanged contests.
         """
-        before = {row["contest_id"]: row for row in self.contests.to_pylist()}
+        after = {row["contest_id"]: row for row in self.contests.to_pylist()}
         epoch = begin_epoch(lease, epoch_of(self._metadata))
-        digests = {one.contest_id: one.content_digest for one in new}
-        same = {known for known, digest in digests.items() if before.get(known, {}).get("content_digest") == digest}
-        changed = [one for one in new if one.contest_id not in same]
-        after = dict(before)
         metadata = {_PROBLEMS: self._metadata[_PROBLEMS]} if _PROBLEMS in self._metadata else {}
         if problems is not None and not problems.equals(self.problems()):
             metadata[_PROBLEMS] = self._write(lease, parquet.encode(problems, "problems"), "problems-", epoch)
-        for group in _groups(changed, self._lake.limits.file_games):
-            ids = np.repeat(np.arange(len(group)), [one.rows.num_rows for one in group])
-            names = pa.array([one.contest_id for one in group], pa.string()).take(pa.array(ids))
-            rows = pa.concat_tables([one.rows for one in group]).unify_dictionaries().combine_chunks()
-            file = self._write(lease, parquet.encode(rows.add_column(0, "contest_id", names), "results"), "", epoch)
+        counts = dict.fromkeys(("new", "corrected", "unchanged"), 0)
+
+        def changed() -> Iterator[tuple[NewResults, str]]:
+            for one in new:
+                digest, known = one.content_digest, after.get(one.contest_id)
+                if known is not None and known["content_digest"] == digest:
+                    counts["unchanged"] += 1
+                else:
+                    counts["new" if known is None else "corrected"] += 1
+                    yield one, digest
+
+        for group in _groups(changed(), self._lake.limits.file_games):
+            sizes = [one.rows.num_rows for one, _ in group]
+            names = pa.array([one.contest_id for one, _ in group], pa.string())
+            rows = pa.concat_tables([one.rows for one, _ in group]).unify_dictionaries().combine_chunks()
+            column = names.take(pa.array(np.repeat(np.arange(len(group)), sizes)))
+            file = self._write(lease, parquet.encode(rows.add_column(0, "contest_id", column), "results"), "", epoch)
             start = 0
-            for one in group:
-                about = (one.contest_id, digests[one.contest_id], file, start, one.rows.num_rows)
+            for (one, digest), n_rows in zip(group, sizes, strict=True):
+                about = (one.contest_id, digest, file, start, n_rows)
                 after[one.contest_id] = dict(zip(RESULT_CONTESTS.names, about, strict=True))
-                start += one.rows.num_rows
-        n_new = sum(one.contest_id not in before for one in changed)
-        counts = n_new, len(changed) - n_new, len(same)
-        if not changed and metadata.get(_PROBLEMS) == self._metadata.get(_PROBLEMS):
-            return counts
+                start += n_rows
+        found = counts["new"], counts["corrected"], counts["unchanged"]
+        if not any(found[:2]) and metadata.get(_PROBLEMS) == self._metadata.get(_PROBLEMS):
+            return found
         if epoch:
             metadata["epoch"] = str(epoch)
         table = pa.Table.from_pylist(list(after.values()), schema=RESULT_CONTESTS)
@@ -163,7 +171,7 @@ class StoredResults:
         lease.check()
         lease.lake.replace_bytes(path, parquet.encode(table, "result_contests", metadata), self._version)
         self._collect(lease)
-        return counts
+        return found
 
     def _write(self, lease: Lease, data: pa.Buffer, prefix: str, epoch: int) -> str:
         name = prefix + standings_name(data, epoch)
@@ -184,13 +192,13 @@ class StoredResults:
         return layout.dataset_file(self._dataset, "results", file)
 
 
-def _groups(results: Sequence[NewResults], most: int) -> Iterator[list[NewResults]]:
-    """Consecutive contests that share a file: it is full from ``most`` rows on."""
-    group: list[NewResults] = []
+def _groups(results: Iterable[tuple[NewResults, str]], most: int) -> Iterator[list[tuple[NewResults, str]]]:
+    """Consecutive contests, with their digests, that share a file: it is full from ``most`` rows on."""
+    group: list[tuple[NewResults, str]] = []
     rows = 0
     for one in results:
         group.append(one)
-        rows += one.rows.num_rows
+        rows += one[0].rows.num_rows
         if rows >= most:
             yield group
             group, rows = [], 0

@@ -32,7 +32,7 @@ def team_standings(number: int, *parties: tuple[str | None, int, list[str]]) -> 
         for at, (team, rank, handles) in enumerate(parties)
     ]  # fmt: skip
     start = BEGAN + number * DAY
-    contest = {"id": number, "name": f"Round {number}", "phase": "FINISHED", "durationSeconds": 7200}
+    contest = {"id": number, "name": f"Round {number}", "type": "CF", "phase": "FINISHED", "durationSeconds": 7200}
     return {"contest": {**contest, "startTimeSeconds": start}, "problems": [], "rows": rows}
 
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from ranklake.storage.lake.schemas import PROBLEMS
 
 from ...common.text import quoted
-from ..columns import as_names, as_numbers, is_blank
+from ..columns import as_numbers, is_blank
 from .tables import ColumnsOfFile, TableOptions, read_columns, tables_at
 
 _TAGS = ";"  # between the tags of a problem in a text
@@ -20,7 +20,7 @@ def read_problems(path: str, options: TableOptions) -> pa.Table:
 
     Raises SourceError: the file cannot be read, a problem is in it twice, or a value is invalid; names the row.
     """
-    tables = [_problems(read_columns(source, options, results=False)) for source in tables_at([path], options.limits)]
+    tables = [_problems(read_columns(source, options)) for source in tables_at([path], options.limits)]
     return pa.concat_tables(tables).combine_chunks()
 
 
@@ -52,7 +52,7 @@ def _texts(file: ColumnsOfFile, key: str) -> pa.StringArray:
     """A column of texts, null where it is blank."""
     if key not in file.columns:
         return pa.nulls(file.n_rows, pa.string())
-    column = as_names(file.columns[key], key, file.name)
+    column = file.names(key)
     texts: pa.StringArray = pc.if_else(pa.array(is_blank(column)), None, column.combine_chunks())
     return texts
 
@@ -77,6 +77,6 @@ def _tags(file: ColumnsOfFile) -> pa.Array:
         return column.combine_chunks().cast(pa.list_(pa.string()))
     values = [
         None if text is None else [tag for part in text.split(_TAGS) if (tag := part.strip())]
-        for text in as_names(column, "tags", file.name).to_pylist()
+        for text in file.names("tags").to_pylist()
     ]
     return pa.array([tags or None for tags in values], pa.list_(pa.string()))

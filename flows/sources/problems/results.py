@@ -1,87 +1,60 @@
-"""Results of problems from tables: checked rows of all files together."""
+"""Results of problems from tables: the checked rows of all files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...common.text import quoted
 from ..base import SourceError
-from ..columns import Bools, as_flags, as_names, as_numbers, is_blank
+from ..columns import Bools, as_flags, as_numbers, is_blank
 from ..limits import MAX_HANDLE, check_length
-from .tables import ColumnsOfFile, TableOptions, read_columns, tables_at
-
-Floats = npt.NDArray[np.float64]
+from .rows import Floats, ResultRows, RowsBuilder
+from .tables import ColumnsOfFile, TableOptions, column_parts, tables_at
 
 _WHOLE = 2**31 - 1  # the largest number of attempts that a file of results holds
 _NAMED = ("contest", "player", "problem")
 
 
-@dataclass(frozen=True)
-class ProblemResults:
-    """Rows of all files, one file after the other.
-
-    ``contest``, ``player``, ``problem``: names, encoded with one dictionary each.
-    ``share``, ``after``, ``attempts``: as in ``schemas.RESULTS``; NaN is unknown.
-    ``error_at``: the error of a row, counted from 0, given the rule.
-    """
-
-    contest: pa.DictionaryArray
-    player: pa.DictionaryArray
-    problem: pa.DictionaryArray
-    share: Floats
-    after: Floats
-    attempts: Floats
-    error_at: Callable[[str, int], SourceError]
-
-
-def read_results(paths: Sequence[str], options: TableOptions, problems: pa.Table) -> ProblemResults:
+def read_results(paths: Sequence[str], options: TableOptions, problems: pa.Table) -> ResultRows:
     """The results in files; ``problems`` may have the maximum scores of problems.
 
     Raises SourceError: a file cannot be read or a value is invalid; names file and row.
     """
-    files = [read_columns(source, options) for source in tables_at(paths, options.limits)]
-    ends = np.cumsum([file.n_rows for file in files])
     most = dict(zip(*(problems.column(name).to_pylist() for name in ("problem", "max_score")), strict=True))
+    builder, last, ends = RowsBuilder(), list[ColumnsOfFile](), list[int]()
+    for source in tables_at(paths, options.limits):
+        for part in column_parts(source, options):
+            _add(builder, part, most)
+            last.append(part)
+            ends.append((ends[-1] if ends else 0) + part.n_rows)
+            part.columns = {}  # the numbers stay
 
     def error_at(rule: str, row: int) -> SourceError:
         number = int(np.searchsorted(ends, row, side="right"))
-        contest = names["contest"][row].as_py()
-        return files[number].error(rule, row - int(ends[number]) + files[number].n_rows, contest)
+        contest = rows.contest.names[int(rows.contest.codes[row])].as_py()
+        return last[number].error(rule, row - (ends[number] - last[number].n_rows), contest)
 
-    read = [_read(file, most) for file in files]
-    names = {
-        key: pa.chunked_array([part[0][key] for part in read]).unify_dictionaries().combine_chunks() for key in _NAMED
-    }
-    numbers = [np.concatenate([part[1][place] for part in read]) for place in range(3)]
-    contest, player, problem = (_flat(names[key]) for key in _NAMED)
-    share, after, attempts = numbers
-    return ProblemResults(contest, player, problem, share, after, attempts, error_at)
+    rows = builder.rows(error_at)
+    return rows
 
 
-def _flat(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _read(
-    file: ColumnsOfFile, most: dict[str, float | None]
-) -> tuple[dict[str, pa.DictionaryArray], tuple[Floats, Floats, Floats]]:
-    """The names and the numbers of the rows of one file."""
+def _add(builder: RowsBuilder, file: ColumnsOfFile, most: dict[str, float | None]) -> None:
+    """Add some rows of a file."""
     names = {key: _names(file, key) for key in _NAMED}
     share = _solved(file) if "solved" in file.columns else _of_scores(file, names["problem"], most)
     after = _numbers(file, "time", "a time must be seconds from the start of the contest, 0 or more, or empty")
     attempts = _numbers(file, "attempts", "attempts must be a whole number from 0 on, or empty", whole=True)
-    return names, (share, after, attempts)
+    counts = np.where(np.isnan(attempts), -1.0, attempts).astype(np.int32)
+    builder.add([names[key] for key in _NAMED], share, after, counts)
 
 
 def _names(file: ColumnsOfFile, key: str) -> pa.DictionaryArray:
-    column = as_names(file.columns.get(key, pa.chunked_array([pa.array([], pa.string())])), key, file.name)
-    encoded = _flat(column.combine_chunks()).dictionary_encode()
+    column = file.names(key)
+    encoded = column.combine_chunks().dictionary_encode()
     blank = is_blank(column)
     if blank.any():
         raise file.error(f"the {key} is empty", int(np.argmax(blank)))

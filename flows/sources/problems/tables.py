@@ -11,7 +11,7 @@ import pyarrow as pa
 from ...common.text import quoted
 from ..base import SourceError
 from ..column_names import chosen_columns
-from ..columns import Batches
+from ..columns import Batches, as_names
 from ..files.inputs import Input, check_address, damage_of, files_of, format_of
 from ..files.parquet_tables import ParquetTable
 from ..files.text_tables import TextTable
@@ -102,24 +102,40 @@ def tables_at(paths: Sequence[str], limits: Limits) -> list[Input]:
 
 @dataclass
 class ColumnsOfFile:
-    """The used columns of one file by key, and where its rows are.
+    """The used columns of some rows of a file by key, and where these rows are.
 
-    ``columns``: each with all rows of the file. ``text``: the reader of a text file, which knows lines.
+    ``first``: number of the first of them in the file, from 0. ``text``: the reader of a text file, which knows lines.
     """
 
     name: str
     columns: dict[str, pa.ChunkedArray]
     n_rows: int
     text: TextTable | None
+    first: int = 0
 
     def error(self, rule: str, row: int, contest: str = "") -> SourceError:
-        """The error of a row, counted from 0."""
-        rows = [row + 1]
+        """The error of a row, counted from 0 in these columns."""
+        rows = [self.first + row + 1]
         return SourceError(rule, self.name, contest, rows=rows, lines=self.text.lines(rows) if self.text else ())
 
+    def names(self, key: str) -> pa.ChunkedArray:
+        """A column of names, see :func:`.as_names`; an absent one has no rows."""
+        try:
+            return as_names(self.columns.get(key, pa.chunked_array([pa.array([], pa.string())])), key, self.name)
+        except SourceError as error:
+            raise (self.error(error.rule, error.rows[0] - 1) if error.rows else error) from None
 
-def read_columns(source: Input, options: TableOptions, results: bool = True) -> ColumnsOfFile:
-    """The used columns of a file of results, or of problems; raises ``SourceError`` if it cannot be read."""
+
+def read_columns(source: Input, options: TableOptions) -> ColumnsOfFile:
+    """The used columns of a file of problems; raises ``SourceError`` if it cannot be read."""
+    parts = list(column_parts(source, options, results=False))
+    keys = parts[0].columns if parts else ()
+    columns = {key: pa.chunked_array([chunk for part in parts for chunk in part.columns[key].chunks]) for key in keys}
+    return ColumnsOfFile(source.name, columns, sum(part.n_rows for part in parts), parts[0].text if parts else None)
+
+
+def column_parts(source: Input, options: TableOptions, results: bool = True) -> Iterator[ColumnsOfFile]:
+    """The used columns of a file of results, or of problems, in parts; raises ``SourceError`` if it cannot be read."""
     find, keys = (options.find_results, RESULTS) if results else (options.find_problems, PROBLEMS)
     text, headers = None, {name for names in keys.values() for name in names}
     with damage_of(source.name):
@@ -136,15 +152,16 @@ def read_columns(source: Input, options: TableOptions, results: bool = True) -> 
             text = TextTable(source, options.encoding, options.delimiter, headers, skips=False)
             columns, used = source.find(text.names, find)
             batches = text.batches(used)
-        read = list(_counted(batches, options.limits, source.name))
-    n = sum(batch.num_rows for batch in read)
-    parts = {name: [batch.column(name) for batch in read] for name in used}
-    by_key = {
-        key: pa.chunked_array(parts[name] if name in parts else [source.folder_column(name, n)])
-        for key, name in columns.items()
-        if read or name not in parts
-    }
-    return ColumnsOfFile(source.name, by_key, n, text)
+        first = 0
+        for batch in _counted(batches, options.limits, source.name):
+            n = batch.num_rows
+            parts = {name: batch.column(name) for name in used}
+            by_key = {
+                key: pa.chunked_array([parts[name] if name in parts else source.folder_column(name, n)])
+                for key, name in columns.items()
+            }
+            yield ColumnsOfFile(source.name, by_key, n, text, first)
+            first += n
 
 
 def _counted(batches: Iterator[pa.RecordBatch], limits: Limits, source: str) -> Iterator[pa.RecordBatch]:

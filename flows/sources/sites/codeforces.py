@@ -17,8 +17,10 @@ from ranklake.storage.datasets.tables.contests import Contest
 
 from ...common.text import quoted
 from ..base import SourceError
+from .codeforces_standings import HOME, STANDINGS, ResultsOfStandings, results_of
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Site, first
+from .results import SiteResults
+from .site import DocumentRequest, ListFetcher, Responses, Site, first
 
 # Rounds of teams: their rating changes do not name the teams, see codeforces_teams.
 TEAM_ROUNDS = frozenset(
@@ -28,7 +30,6 @@ TEAM_ROUNDS = frozenset(
 ODD_TIMES = frozenset({61, 318, 347, 373, 381, 400, 404, 405})
 # A player is listed twice in these: the second entry becomes NAME_clone, as in the authors' data set.
 DOUBLES = frozenset({447, 472, 615})
-HOME = "https://codeforces.com/"
 RATED = "rating-changes"
 
 
@@ -60,10 +61,16 @@ class _Failed(msgspec.Struct, tag_field="status", tag="FAILED"):
 
 
 class Codeforces(Site):
+    """``results``: request the standings of each rated contest, too, for the results of problems."""
+
     name = "codeforces"
     base_url = HOME
     interval_seconds = 2.0  # "the service allows about one call in two seconds"
     kinds = (RATED,)
+    result_kinds = (STANDINGS,)
+
+    def __init__(self, results: bool = False) -> None:
+        self._standings: list[DocumentRequest] | None = [] if results else None
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Contests that have ended; only the response for each says whether it was rated."""
@@ -72,13 +79,40 @@ class Codeforces(Site):
                 path = f"api/contest.ratingChanges?contestId={number}"
                 # The response for an unrated contest is a 400.
                 yield DocumentRequest(Key(RATED, str(number)), path, end, accept=frozenset({200, 400}))
+                if self._standings is None:
+                    continue
+                path = f"api/contest.standings?contestId={number}&showUnofficial=false"
+                standings = DocumentRequest(Key(STANDINGS, str(number)), path, end, accept=frozenset({200, 400}))
+                if fetcher.about(standings.key) is None:
+                    self._standings.append(standings)
+                else:
+                    yield standings
+
+    def follow_up(self, responses: Responses) -> Iterator[DocumentRequest]:
+        """The standings of rated contests, if results of problems are wanted."""
+        rated = set(responses.keys(RATED))
+        for request in self._standings or ():
+            key = Key(RATED, request.key.name)
+            if key in rated and responses.is_ok(key):
+                yield request
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
-        """One contest, or none if it was not rated."""
+        """One contest, or none if it was not rated; standings have none."""
+        if document.key.kind == STANDINGS:
+            self._result(ResultsOfStandings, document, may_be_none=True)
+            return []
         rows = self._result(_Changes, document, may_be_none=True)
         if rows is not None and document.response.status != 200:
             raise SourceError(f"HTTP {document.response.status}, and yet OK", self.name, "", document.response.url)
         return [self._contest(rows, document)] if rows else []
+
+    def results(self, document: Document) -> Iterable[SiteResults | SourceError]:
+        """The results of one contest; none if the site does not show its standings."""
+        standings = self._result(ResultsOfStandings, document, may_be_none=True)
+        if standings is None:
+            return []
+        found = results_of(standings, document.key.name)
+        return [self.fault(document)(found) if isinstance(found, str) else found]
 
     def _list_ended(self, fetcher: ListFetcher, since: int | None) -> Iterator[tuple[int, int]]:
         """Number and end of the contests that have ended, in order of time."""

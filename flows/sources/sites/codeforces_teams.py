@@ -13,27 +13,14 @@ import msgspec
 from ranklake.storage.datasets.tables.contests import Contest
 
 from ..base import SourceError
-from .codeforces import HOME, TEAM_ROUNDS, Codeforces
+from .codeforces import TEAM_ROUNDS, Codeforces
+from .codeforces_standings import HOME, STANDINGS, Party
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, first
 
-STANDINGS = "standings"
-
-
-class _Member(msgspec.Struct, gc=False):
-    handle: str
-
-
-class _Party(msgspec.Struct, gc=False):
-    members: list[_Member]
-    type: str = msgspec.field(name="participantType")
-    team_id: int | None = msgspec.field(name="teamId", default=None)
-    name: str = msgspec.field(name="teamName", default="")
-    ghost: bool = False
-
 
 class _Row(msgspec.Struct, gc=False):
-    party: _Party
+    party: Party
     rank: int
 
 
@@ -67,7 +54,7 @@ class CodeforcesTeams(Codeforces):
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest, or none without participants."""
         result: _Result = self._result(_Standings, document)
-        rows = [row for row in result.rows if row.party.type == "CONTESTANT" and not row.party.ghost]
+        rows = [row for row in result.rows if row.party.counts]
         return [self._contest_of_teams(result.contest, rows, document)] if rows else []
 
     def _contest_of_teams(self, facts: _Facts, rows: list[_Row], document: Document) -> Contest | SourceError:
@@ -89,9 +76,10 @@ def _team_names(rows: list[_Row]) -> list[str | None]:
     names: list[str | None] = []
     several: dict[str, int] = {}
     for row in rows:
-        several[row.party.name] = several.get(row.party.name, 0) + (len(row.party.members) > 1)
+        name = row.party.name or ""
+        several[name] = several.get(name, 0) + (len(row.party.members) > 1)
     for at, row in enumerate(rows):
-        party, number = row.party, row.party.team_id if row.party.team_id is not None else at + 1
-        name = party.name if party.name and several[party.name] == 1 else f"{party.name} ({number})".strip()
-        names.append(name if len(party.members) > 1 else None)
+        name, number = row.party.name or "", row.party.team_id if row.party.team_id is not None else at + 1
+        alone = name and several[name] == 1
+        names.append((name if alone else f"{name} ({number})".strip()) if len(row.party.members) > 1 else None)
     return names

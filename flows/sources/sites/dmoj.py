@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import count
+from math import nan
 from urllib.parse import quote
 
 import msgspec
@@ -20,6 +21,7 @@ from ranklake.storage.datasets.tables.contests import Contest
 from ...common.text import quoted
 from ..base import SourceError
 from .documents import Document, Key
+from .results import SiteProblem, SiteResults
 from .site import DocumentRequest, ListFetcher, Site
 
 HOME = "https://dmoj.ca/"
@@ -57,6 +59,27 @@ class _Object(msgspec.Struct):
     object: _Contest
 
 
+class _Problem(msgspec.Struct):
+    code: str
+    points: float
+    name: str | None = None
+
+
+class _Solution(msgspec.Struct, gc=False):
+    points: float | None = None
+    time: float | None = None
+
+
+class _Solver(msgspec.Struct, gc=False):
+    user: str
+    solutions: list[_Solution | None] = []
+
+
+class _Solved(msgspec.Struct):
+    rankings: list[_Solver]
+    problems: list[_Problem] = []
+
+
 class _Fault(msgspec.Struct):
     message: str = ""
 
@@ -70,11 +93,19 @@ class _One(msgspec.Struct):
     error: _Fault | None = None
 
 
+class _SolvedObject(msgspec.Struct):
+    object: _Solved
+
+
+class _OneSolved(msgspec.Struct):
+    data: _SolvedObject | None = None
+
+
 class DMOJ(Site):
     name = "dmoj"
     base_url = HOME
     interval_seconds = 0.7  # "90 requests a minute"
-    kinds = ("contest",)
+    kinds = result_kinds = ("contest",)
     version = 2
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
@@ -123,6 +154,33 @@ class DMOJ(Site):
         end = int(found.end_time.timestamp())
         places = [ranks[merit] for merit in merits]
         return [self.contest(document, found.name, page, end, handles, places, rated=rated)]
+
+    def results(self, document: Document) -> Iterable[SiteResults | SourceError]:
+        """The results of one contest; none of a private one, or of a site that shows no problems.
+
+        A solution without points has not been judged. Times count from when the participant began, as the site's do.
+        """
+        response = self.decode(_OneSolved, document)
+        if response.data is None or not response.data.object.problems:
+            return []
+        solved, contest = response.data.object, document.key.name
+        address = f"{HOME}problem/"
+        problems = [
+            SiteProblem(one.code, one.name or None, address + quote(one.code, safe=""), at + 1, None, one.points)
+            for at, one in enumerate(solved.problems)
+        ]
+        found = SiteResults(contest, problems)
+        for at, row in enumerate(solved.rankings):
+            if len(row.solutions) != len(problems):
+                rule = f"{len(row.solutions)} solutions, and the contest has {len(problems)} problems"
+                return [self.fault(document)(rule, at)]
+            for number, (solution, problem) in enumerate(zip(row.solutions, solved.problems, strict=True)):
+                if solution is not None:
+                    points = solution.points or 0.0
+                    share = points / problem.points if points and problem.points else points
+                    known = points > 0.0 and solution.time is not None and solution.time >= 0.0
+                    found.add([row.user], number, share, solution.time or 0.0 if known else nan)
+        return [found]
 
     def _read_page(self, document: Document) -> _Page:
         page = self.decode(_List, document).data

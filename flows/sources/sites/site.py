@@ -24,6 +24,7 @@ from ..columns import Longs
 from ..limits import check_contest, fault_of_names
 from ..places import Ints
 from .documents import Document, Key
+from .results import SiteResults
 
 SITES = {
     "codeforces": "Codeforces",
@@ -82,6 +83,9 @@ class Responses(Protocol):
     def read(self, key: Key) -> Document:
         """The newest response for a key."""
 
+    def is_ok(self, key: Key) -> bool:
+        """Whether the newest response for a key has the status 200."""
+
 
 class Site(ABC):
     """A site with contests: a subclass lists its documents and parses each of them.
@@ -89,7 +93,9 @@ class Site(ABC):
     ``interval_seconds``, ``pause_seconds``: minimum time between two requests, and after a 429.
     ``kinds``: kinds of documents that hold contests.
     ``name_kinds``: kinds of documents that hold player names; if there are any, contests have ids of players.
-    ``version``: version of the parser, from 1; when it changes, all responses are parsed again.
+    ``result_kinds``: kinds of documents that hold results of problems.
+    ``version``, ``results_version``: version of the parser of contests, and of results, from 1; when it changes, all
+    responses are parsed again.
     """
 
     name: str
@@ -98,7 +104,9 @@ class Site(ABC):
     pause_seconds: float = 30.0
     kinds: tuple[str, ...]
     name_kinds: tuple[str, ...] = ()
+    result_kinds: tuple[str, ...] = ()
     version: int = 1
+    results_version: int = 1
 
     @abstractmethod
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
@@ -121,6 +129,14 @@ class Site(ABC):
     def names(self, document: Document) -> Mapping[str, str]:
         """Player names by id in a document of ``name_kinds``."""
         return {}
+
+    def results(self, document: Document) -> Iterable[SiteResults | SourceError]:
+        """The results of problems in a document of ``result_kinds``, of one contest each; those with a fault are its
+        error, as a value.
+
+        Raises SourceError: the whole document is invalid; names URL, field and value.
+        """
+        return ()
 
     def fault(self, document: Document, contest_id: str | None = None) -> Fault:
         """Makes the errors of a contest in a document; its id is by default the document's name."""

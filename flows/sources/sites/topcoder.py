@@ -20,9 +20,11 @@ from ...common.text import quoted
 from ..base import SourceError
 from ..limits import MAX_HANDLE
 from .documents import Document, Key
+from .results import SiteProblem, SiteResults
 from .site import DocumentRequest, ListFetcher, Site, describe_mismatch
 
 T = TypeVar("T")
+_FIELDS = ("problem_id", "submission_points", "final_points")
 
 
 class _Round(msgspec.Struct):
@@ -39,12 +41,27 @@ class _Result(msgspec.Struct):
     rated_flag: int
 
 
+class _Solved(msgspec.Struct):
+    """The problems of a row; the feed has numbers or nothing."""
+
+    coder_id: int
+    division: int
+    level_one_problem_id: str = ""
+    level_one_submission_points: str = ""
+    level_one_final_points: str = ""
+    level_two_problem_id: str = ""
+    level_two_submission_points: str = ""
+    level_two_final_points: str = ""
+    level_three_problem_id: str = ""
+    level_three_submission_points: str = ""
+    level_three_final_points: str = ""
+
+
 class TopCoder(Site):
     name = "topcoder"
     base_url = ""  # the feed is closed: the folder of its files must be given
     interval_seconds = 1.0
-    kinds = ("round",)
-    name_kinds = ("round",)
+    kinds = name_kinds = result_kinds = ("round",)
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """All rounds of the list; a round without a file has no results."""
@@ -73,6 +90,36 @@ class TopCoder(Site):
                 [-row.final_points for row in participants],
                 f"{round_id}-{division}",
             )
+
+    def results(self, document: Document) -> Iterable[SiteResults | SourceError]:
+        """The results of each division: who submitted a problem, and whether points were left at the end.
+
+        The feed has no time from the start of the round, and no order of problems that both divisions share.
+        """
+        if document.response.status == 404:
+            return
+        rows = _rows(document, list[_Solved])
+        for division in sorted({row.division for row in rows}):
+            contest, here = f"{document.key.name}-{division}", [row for row in rows if row.division == division]
+            levels = [
+                (row.coder_id, *(getattr(row, f"level_{level}_{field}") for field in _FIELDS))
+                for row in here
+                for level in ("one", "two", "three")
+            ]
+            ids = list(dict.fromkeys(problem for _, problem, _, _ in levels if problem))
+            found, numbers = (
+                SiteResults(contest, [SiteProblem(one) for one in ids]),
+                {one: at for at, one in enumerate(ids)},
+            )
+            try:
+                for coder, problem, submitted, final in levels:
+                    if problem and (float(submitted or 0.0) > 0.0 or float(final or 0.0) > 0.0):
+                        found.add([str(coder)], numbers[problem], 1.0 if float(final or 0.0) > 0.0 else 0.0)
+            except ValueError as error:
+                yield self.fault(document, contest)(f"the points of a problem must be numbers: {error}")
+            else:
+                if ids:
+                    yield found
 
     def names(self, document: Document) -> Mapping[str, str]:
         """Handles by coder id."""

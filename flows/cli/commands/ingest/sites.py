@@ -61,18 +61,23 @@ _SITES = {
         "The environment variable RANKLAKE_LICHESS_TOKEN may have an access token.",
     ),
 }  # short help, help
+_OF_CODEFORCES = (
+    click.option("--results", is_flag=True, help="Request the standings of each rated round, too, for the results "
+                 "of its problems: one more request a round."),
+)  # fmt: skip
 _OF_LICHESS = (
     click.option("--team", "teams", multiple=True, metavar="ID", help="Tournaments of this team; repeatable."),
     click.option("--arena", "arenas", multiple=True, metavar="ID", help="This arena; repeatable."),
     click.option("--swiss", "swisses", multiple=True, metavar="ID", help="This swiss tournament; repeatable."),
 )
+_OF_SITE = {"codeforces": _OF_CODEFORCES, "lichess": _OF_LICHESS}
 
 
 def site_commands() -> Iterator[click.Command]:
     """The commands that ingest the contests of a site."""
     for name, (short, text) in _SITES.items():
         command: Callable[..., None] = partial(_ingest_site, name)
-        for option in reversed((*(_OF_LICHESS if name == "lichess" else ()), *_SITE_OPTIONS)):
+        for option in reversed((*_OF_SITE.get(name, ()), *_SITE_OPTIONS)):
             command = option(command)
         yield click.command(name, short_help=short, help=text)(command)
 

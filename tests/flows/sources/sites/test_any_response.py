@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from helpers.contents import standings
 from helpers.fake_codeforces import changes, team_standings
@@ -108,6 +109,37 @@ def test_parse__any_response_is_parsed_or_a_readable_error(source: str, choice: 
         else:
             assert str(one).isprintable()
             assert len(str(one)) < 1000
+
+
+SOLVE = {"points": 5.0, "rejectedAttemptCount": 1, "type": "FINAL", "bestSubmissionTimeSeconds": 60}
+STANDINGS = team_standings(7, ("red", 1, ["a", "b"]), (None, 2, ["c"]))
+RESULTS: dict[str, tuple[Key, Any]] = {
+    "codeforces": (Key("standings", "7"), {"status": "OK", "result": STANDINGS | {
+        "problems": [{"contestId": 7, "index": "A", "name": "n", "points": 500.0, "tags": ["t"]}],
+        "rows": [one | {"problemResults": [SOLVE]} for one in STANDINGS["rows"]]}}),
+    "dmoj": (Key("contest", "k"), {"data": {"object": DMOJ | {
+        "problems": [{"code": "p", "points": 5, "name": "n"}],
+        "rankings": [one | {"solutions": [{"points": 5.0, "time": 1.0}]} for one in RANKINGS]}}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", RESULTS)
+@repeatable(60)
+@given(choice=st.data())
+def test_results__any_response_is_parsed_or_a_readable_error(source: str, choice: st.DataObject) -> None:
+    key, good = RESULTS[source]
+    document = Document(key, Response("URL", 200, json.dumps(choice.draw(spoilt(good))).encode(), 0), ABOUT)
+    try:
+        found = list(find_site(source).results(document))
+    except SourceError as error:
+        found = [error]
+    for one in found:
+        rule = str(one) if isinstance(one, SourceError) else one.rule_broken()
+        assert rule.isprintable()
+        assert len(rule) < 1000
+        if not rule:
+            assert len({len(one.players), *map(len, (one.numbers, one.share, one.after, one.attempts))}) == 1
+            np.array(one.attempts, np.int32)
 
 
 @pytest.mark.parametrize("source", LISTS)
