@@ -12,7 +12,7 @@ import pyarrow as pa
 from ...common.text import quoted
 from ..archives.members import Member, Spool, contest_named
 from ..base import IngestReport, SourceError
-from ..columns import EXACT_FLOAT
+from ..columns import EXACT_FLOAT, Batches
 from ..limits import MAX_COLUMNS
 from ..options import ReadOptions
 from .inputs import Input
@@ -67,56 +67,80 @@ def contests_in(source: Input, options: ReadOptions, report: IngestReport) -> li
     return members or None
 
 
-def read_json(source: Input, reading: Reading) -> TablePart:
-    """The used columns of a table in JSON, as text; see :func:`ranklake.flows.sources.files.text_tables.read_text`. A
-    row that is no object, and a value that is neither text nor a number, is an error unless these are skipped.
+class JsonTable:
+    """A table in JSON: its columns, and the batches of them, as text.
+
+    ``names``: all keys of its rows, in order of their first appearance.
+    ``faults``: of rows of the batches so far, from 0, that hold other values than text and numbers; filled if such rows
+    are skipped.
+
+    A row that is no object, and a value that is neither text nor a number, is an error unless these are skipped.
     """
-    present: dict[str, None] = {}
-    bad: set[int] = set()
-    for item in items_of(source, reading):
-        if item.number == 0 and not reading.skips:
-            _decode_with(_OBJECT, item.raw, item)
-        if item.number == 0:
-            rule = "must be an array of objects, one a participation (orient='records' in pandas)"
-            raise SourceError(rule, source.name)
-        try:
-            present |= dict.fromkeys(_decode(item))
-        except SourceError as error:
-            reading.leave_out(error)
-            bad.add(item.number)
-        if len(present) > MAX_COLUMNS:
-            raise item.fault(f"more than {MAX_COLUMNS:,} different keys, which are no columns")
-    if not present:
-        raise SourceError("no contests: the table has no rows", source.name)
-    columns, used = reading.find(list(present), source)
-    parts, lines, rows = [], array("q"), []
-    faults: dict[int, str] = {}
-    for item in items_of(source, Reading(reading.options, IngestReport())):
-        if item.number in bad:
-            continue
-        value = _decode(item)
-        cells = []
+
+    def __init__(self, source: Input, reading: Reading) -> None:
+        self._source, self._reading = source, reading
+        self.names, self._bad = self._read_names()
+        self.faults: dict[int, str] = {}
+        self._lines = array("q")
+
+    def batches(self, used: Sequence[str]) -> Batches:
+        """Some columns, at least one batch."""
+        rows: list[list[str | None]] = []
+        for item in items_of(self._source, Reading(self._reading.options, IngestReport())):
+            if item.number in self._bad:
+                continue
+            rows.append(self._cells(item, used))
+            self._lines.append(item.number)
+            if len(rows) == CHUNK_ROWS:
+                yield _chunk(rows, used)
+                rows = []
+        yield _chunk(rows, used)
+
+    def lines(self, rows: Sequence[int]) -> list[int]:
+        """Lines of the file of rows of the table, both from 1; empty if the file has one array."""
+        return [self._lines[row - 1] for row in rows] if self._source.form == "jsonl" else []
+
+    def _read_names(self) -> tuple[list[str], set[int]]:
+        present: dict[str, None] = {}
+        bad: set[int] = set()
+        for item in items_of(self._source, self._reading):
+            if item.number == 0 and not self._reading.skips:
+                _decode_with(_OBJECT, item.raw, item)
+            if item.number == 0:
+                rule = "must be an array of objects, one a row (orient='records' in pandas)"
+                raise SourceError(rule, self._source.name)
+            try:
+                present |= dict.fromkeys(_decode(item))
+            except SourceError as error:
+                self._reading.leave_out(error)
+                bad.add(item.number)
+            if len(present) > MAX_COLUMNS:
+                raise item.fault(f"more than {MAX_COLUMNS:,} different keys, which are no columns")
+        return list(present), bad
+
+    def _cells(self, item: Item, used: Sequence[str]) -> list[str | None]:
+        value, cells = _decode(item), list[str | None]()
         for key in used:
             try:
                 cells.append(_text(value.get(key), key, item))
             except SourceError as error:
-                if not reading.skips:
+                if not self._reading.skips:
                     raise
-                faults.setdefault(len(lines), error.rule)
+                self.faults.setdefault(len(self._lines), error.rule)
                 cells.append(None)
-        lines.append(item.number)
-        rows.append(cells)
-        if len(rows) == CHUNK_ROWS:
-            parts.append(_chunk(rows, used))
-            reading.count(source.name, len(rows), parts[-1].nbytes)
-            rows = []
-    parts.append(_chunk(rows, used))
-    reading.count(source.name, len(rows), parts[-1].nbytes)
+        return cells
 
-    def lines_of(rows: Sequence[int]) -> list[int]:
-        return [lines[row - 1] for row in rows] if source.form == "jsonl" else []
 
-    return TablePart(pa.concat_tables(parts), columns, list(present), lines_of, faults=faults)
+def read_json(source: Input, reading: Reading) -> TablePart:
+    """The used columns of a table in JSON, as text; see :func:`ranklake.flows.sources.files.text_tables.read_text`."""
+    table, parts = JsonTable(source, reading), list[pa.RecordBatch]()
+    if not table.names:
+        raise SourceError("no contests: the table has no rows", source.name)
+    columns, used = reading.find(table.names, source)
+    for part in table.batches(used):
+        parts.append(part)
+        reading.count(source.name, part.num_rows, part.nbytes)
+    return TablePart(pa.Table.from_batches(parts), columns, table.names, table.lines, faults=table.faults)
 
 
 def _id_of(value: dict[str, msgspec.Raw], item: Item) -> str:
@@ -130,8 +154,9 @@ def _id_of(value: dict[str, msgspec.Raw], item: Item) -> str:
     return str(contest_id)
 
 
-def _chunk(rows: list[list[str | None]], used: list[str]) -> pa.Table:
-    return pa.table({key: pa.array([row[i] for row in rows], pa.string()) for i, key in enumerate(used)})
+def _chunk(rows: list[list[str | None]], used: Sequence[str]) -> pa.RecordBatch:
+    columns = [pa.array([row[i] for row in rows], pa.string()) for i in range(len(used))]
+    return pa.RecordBatch.from_arrays(columns, names=list(used))
 
 
 def _decode(item: Item) -> dict[str, Any]:

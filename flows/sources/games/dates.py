@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns import Bools, Longs
+from ..columns import Bools, Longs, is_text
 
 NO_DATE = "without a full date"
+_LONG = 1e8  # the least number of nine digits
 
 _DAY = re.compile(r"\s*(\d{4})([./-])(\d{1,2})\2(\d{1,2})(?!\d)(.*?)\s*")
 _UNKNOWN = re.compile(
@@ -29,6 +30,17 @@ def iso_or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
         values = pa.array(map(_iso, encoded.dictionary.to_pylist()), pa.string())
         chunks.append(values.take(encoded.indices))
     return pa.chunked_array(chunks, pa.string())
+
+
+def without_fractions(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Numbers of nine digits or more, as Unix times have, rounded down; as text or as numbers. A shorter number, as
+    2021.03, may be a part of a date.
+    """
+    if is_text(column.type):
+        return pc.replace_substring_regex(column, r"^(\s*\d{9,})\.\d+(\s*)$", r"\1\2")
+    if not pa.types.is_floating(column.type):
+        return column
+    return pc.if_else(pc.greater_equal(column, pa.scalar(_LONG, column.type)), pc.floor(column), column)
 
 
 def clocks_of(texts: pa.StringArray | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

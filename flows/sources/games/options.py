@@ -64,6 +64,7 @@ class GamesOptions:
     ``points_may_disagree``: whether the side with more points may have lost, as by penalties.
     ``fewer_wins``: whether fewer points are better, as in golf; the sign of all points is changed.
     ``fractional``: whether a result may be any score from 0 to 1.
+    ``values``: scores of the texts of results, see :func:`.scores.parse_values`.
     ``encoding``: of texts, as Python names encodings.
     ``duration_unit``: seconds of a game of precision 1, for a column of durations.
     ``keep``: further columns of tables that the data set keeps.
@@ -88,6 +89,7 @@ class GamesOptions:
     importance: Mapping[str, float] | None = None
     duration_unit: int | None = None
     keep: tuple[str, ...] = ()
+    values: Mapping[str, float | None] = field(default_factory=dict)
     covariates: Mapping[str, str] = field(default_factory=dict)
     covariate_null: float | None = None
 
@@ -95,6 +97,9 @@ class GamesOptions:
         check_duration(self.columns.get("duration", ""), self.duration_unit)
         check_time_format(self.time_format)
         check_kept(self.keep)
+        between = [f"{text}={score}" for text, score in self.values.items() if score not in (None, 0.0, 0.5, 1.0)]
+        if between and not self.fractional:
+            raise ValueError(f"--value {between[0]} is between a win, a draw and a loss, which needs --fractional")
         if self.covariate_null:
             raise ValueError(
                 f"--covariate-null must be 0, the number that favours neither player, got {self.covariate_null:g}"
@@ -167,6 +172,8 @@ class GamesOptions:
                 raise SourceError(f"{rule}; choose one with --column {key}={alike[0]}", source)
         found = {key: column for key, column in found.items() if column}
         check_one_of_both(found, source)
+        if self.values and "result" not in found:
+            raise SourceError("--value is of results, and no column of them is used; leave it out", source)
         if "importance" in found and "weight" in found:
             rule = f"has a column {quoted(found['weight'])}, and --importance makes the weights of games"
             raise SourceError(f"{rule}; leave out the option, or the column with --column weight=", source)
@@ -203,6 +210,8 @@ class GamesOptions:
         self.check_without_points(source)
         if self.importance is not None:
             raise SourceError("--importance needs a column importance, and a PGN file has none; leave it out", source)
+        if self.values:
+            raise SourceError("--value is for tables: PGN files have results of one form; leave it out", source)
         if self.keep:
             raise SourceError("--keep names columns of tables, and a PGN file has none; leave it out", source)
         if self.covariates:

@@ -21,9 +21,12 @@ from .periods import Spool
 from .pgn import read_pgn
 from .tables import read_table
 
-_FORMS = ("csv", "tsv", "parquet")
+_FORMS = ("csv", "tsv", "jsonl", "json", "parquet")
 _COMPRESSED = ("", ".gz", ".bz2", ".zst", ".xz")
-_RULE = "games are read from .parquet, .csv, .tsv and .pgn files, the texts also as .gz .bz2 .zst .xz, and from .zip"
+_RULE = (
+    "games are read from .parquet, .csv, .tsv, .jsonl, .json and .pgn files, the texts also as .gz .bz2 .zst .xz, and "
+    "from .zip"
+)
 
 
 def check_paths(paths: Sequence[str]) -> None:
@@ -43,9 +46,9 @@ def read_periods(
     """The periods of all files together, in order of time.
 
     The games are sorted into periods in temporary files, which take about 60 bytes a game. Memory holds a batch of a
-    file, or one period. ``paths`` are files or patterns (``.parquet``, ``.csv``, ``.tsv``, ``.pgn``; the texts also as
-    .gz .bz2 .zst .xz; archives ``.zip`` of these) or folders of Delta tables; ``on_batch`` is called with the number of
-    games so far.
+    file, or one period. ``paths`` are files or patterns (``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.json``,
+    ``.pgn``; the texts also as .gz .bz2 .zst .xz; archives ``.zip`` of these, but for ``.json``) or folders of Delta
+    tables; ``on_batch`` is called with the number of games so far.
 
     Raises ``ValueError`` if a path is an address, ``SourceError`` if a file or a value is invalid; names file and row.
     """
@@ -79,7 +82,7 @@ def _inputs(file: Path, options: GamesOptions, report: GamesReport, folder: Path
         return
     n_files = 0
     for name, path in unpacked(file, folder, options.limits):
-        if _form_by_name(name) is None:
+        if _form_by_name(name) in (None, "json"):  # in an archive it may tell about the games
             report.note("other file", "in an archive not read", 1, f"{file.name}, {name}")
             continue
         n_files += 1

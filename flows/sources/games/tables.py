@@ -1,4 +1,4 @@
-"""Games in Parquet, Delta and CSV tables, one row a game, read batch by batch."""
+"""Games in Parquet, Delta, CSV and JSON tables, one row a game, read batch by batch."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from ranklake.rating_kernels.core.standings import Floats
 from ranklake.storage.datasets.tables.covariates import column_of
 
 from ...common.text import quoted
-from ..base import SourceError
+from ..base import IngestReport, SourceError
 from ..columns import Bools, Longs, as_flags, as_numbers, decoded, is_blank, is_text
 from ..durations import as_precisions
 from ..files.inputs import Input
+from ..files.json_tables import JsonTable
 from ..files.parquet_tables import ParquetTable
-from ..files.parts import row_in_file
+from ..files.parts import Reading, row_in_file
 from ..files.text_tables import TextTable
 from ..lake_tables import DeltaRows
 from ..limits import MAX_HANDLE
+from ..options import ReadOptions
 from ..time_columns import as_seconds
 from .batch import LONG_NAME, OF_POINTS, SCHEMA, GamesReport, Verdicts, check_games
 from .covariates import OF_COVARIATE, covariate_of
-from .dates import NO_DATE, clocks_of, iso_or_null
+from .dates import NO_DATE, clocks_of, iso_or_null, without_fractions
 from .importance import weights_by
 from .keeping import OF_KEPT, kept_texts
 from .options import GAME_ADVANTAGE, KEYS, GamesOptions
@@ -45,7 +47,7 @@ def read_table(source: Input, options: GamesOptions, report: GamesReport) -> Ite
     The first batch determines the format of times. Raises SourceError: a column is missing, or, unless faults are
     skipped, a value is invalid; names the row. Rows with another number of fields are then left out, too.
     """
-    text = None
+    text, json = None, None
     if source.form == "delta":
         delta = DeltaRows(source.path, source.name)
         columns, used = source.find(delta.schema.names, options.find)
@@ -54,6 +56,10 @@ def read_table(source: Input, options: GamesOptions, report: GamesReport) -> Ite
         stored = ParquetTable(source)
         columns, used = source.find(stored.schema.names, options.find)
         batches = stored.batches(used, _BATCH_ROWS)
+    elif source.form in ("json", "jsonl"):
+        json = _open_json(source, options, report)
+        columns, used = source.find(json.names, options.find)
+        batches = json.batches(used)
     else:
         skips = options.on_error == "skip"
         text = TextTable(source, options.encoding, options.delimiter, _HEADERS, skips=skips)
@@ -63,7 +69,10 @@ def read_table(source: Input, options: GamesOptions, report: GamesReport) -> Ite
     for batch in batches:
         faults: dict[int, str] = {}
         batch = batch if text is None else text.valid(batch, 0, faults)
-        verdicts = Verdicts(len(batch), report, partial(_error, source.name, before, text), options.on_error)
+        if json is not None:
+            faults = {row - before: rule for row, rule in json.faults.items() if row >= before}
+        error = partial(_error, source.name, before, text or json)
+        verdicts = Verdicts(len(batch), report, error, options.on_error)
         if faults:
             broken, rule = _mask(list(faults), len(batch)), next(iter(faults.values()))
             verdicts.refuse(broken, rule)
@@ -83,9 +92,22 @@ def _leave_out(report: GamesReport, source: str, row: pacsv.InvalidRow, number: 
     report.leave_out(rule, 1, f"{source}, row {number}")
 
 
-def _error(source: str, before: int, text: TextTable | None, rule: str, row: int) -> SourceError:
+def _open_json(source: Input, options: GamesOptions, report: GamesReport) -> JsonTable:
+    """A table in JSON; lines that are no objects are an error, or left out."""
+    reading = ReadOptions(encoding=options.encoding, limits=options.limits, on_error=options.on_error)
+    read = IngestReport()
+    table = JsonTable(source, Reading(reading, read))
+    for one in read.left_out:
+        where, _, rule = one.reason.partition(": ")
+        report.leave_out(rule, 1, where)
+    if not table.names:
+        raise SourceError("the file has no rows", source.name)
+    return table
+
+
+def _error(source: str, before: int, text: TextTable | JsonTable | None, rule: str, row: int) -> SourceError:
     """The error of a row, counted from 0, of a batch with rows ``before`` it."""
-    rows = [row_in_file(before + row + 1, text.left_out if text else ())]
+    rows = [row_in_file(before + row + 1, text.left_out if isinstance(text, TextTable) else ())]
     return SourceError(rule, source, rows=rows, lines=text.lines(rows) if text else ())
 
 
@@ -151,7 +173,7 @@ def _names(column: pa.ChunkedArray, source: str) -> pa.ChunkedArray:
 
 def _scores(columns: Mapping[str, pa.ChunkedArray], options: GamesOptions, verdicts: Verdicts, source: str) -> Floats:
     if "winner" not in columns:
-        return judge_results(columns["result"], verdicts, options.fractional)
+        return judge_results(columns["result"], verdicts, options.fractional, options.values)
     if "draw" not in columns:
         return np.ones(len(columns["winner"]))
     flags, bad = as_flags(columns["draw"], "draw", source)
@@ -202,6 +224,8 @@ def _advantages(column: pa.ChunkedArray, verdicts: Verdicts, source: str) -> Flo
 def _times(columns: Mapping[str, pa.ChunkedArray], verdicts: Verdicts, source: str, form: str) -> tuple[Longs, str]:
     """UTC seconds, and the format of times. Games without a full date are left out; an unknown clock is midnight."""
     column = decoded(columns["time"])
+    if "%" not in form and form != "iso":
+        column = without_fractions(column)
     if is_text(column.type) and form in ("auto", "iso"):
         column = iso_or_null(column.cast(pa.string()))
     known = ~is_blank(column)

@@ -17,6 +17,8 @@ from .output import ingesting, print_files_report, print_report
 @click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
               "white, black, result, winner, loser, draw, time, clock, weight, precision, duration, advantage, "
               "importance, points or opponent_points. Repeatable.")  # fmt: skip
+@click.option("--value", "values", multiple=True, metavar="TEXT=SCORE", help="What a text of the column result means: "
+              "the score of white, as model_a=1, or none to leave such games out. Repeatable.")  # fmt: skip
 @click.option("--advantage", type=float, metavar="POINTS", help="Rating points by which every game favours white, as "
               "35; by default those of the column advantage, or none.")  # fmt: skip
 @click.option("--keep", multiple=True, metavar="COLUMN", help="A further column of the table that the data set keeps, "
@@ -49,8 +51,8 @@ from .output import ingesting, print_files_report, print_report
 def ingest_games(
     paths: tuple[str, ...], dataset: str, lake: LakeAddress, writing: dict[str, Any], **choices: Any
 ) -> None:
-    """Ingest one-to-one games from PATH: files or patterns of Parquet, CSV and PGN files (.parquet .csv .tsv .pgn; the
-    texts also as .gz .bz2 .zst .xz; all of them in .zip), or the folder of a Delta table.
+    """Ingest one-to-one games from PATH: files or patterns of Parquet, CSV, JSON and PGN files (.parquet .csv .tsv
+    .jsonl .json .pgn; the texts also as .gz .bz2 .zst .xz; all of them in .zip), or the folder of a Delta table.
 
     A table has one row a game, with the columns white, black, result (1-0, 0-1, 1/2-1/2, or the score of white) and
     time; clock is the time of day if time is a date, weight how much the game counts, precision the
@@ -77,18 +79,24 @@ def ingest_games(
           --advantage 35 --dataset lichess --lake lake
       ranklake ingest games football.csv --importance world-football \\
           --advantage 100 --dataset football --lake lake
+      ranklake ingest games votes.jsonl --column white=model_a \\
+          --column black=model_b --column result=winner \\
+          --column time=tstamp --value model_a=1 --value model_b=0 \\
+          --value 'tie (bothbad)=0.5' --dataset arena --lake lake
     """
     from ....ingestion.games import ingest_games
     from ....sources.games.covariates import parse_covariates
     from ....sources.games.importance import find_importance
     from ....sources.games.options import GamesOptions, parse_columns
     from ....sources.games.reading import check_paths
+    from ....sources.games.scores import parse_values
     from ....sources.limits import Limits
 
     with usage():
         check_paths(paths)
         if (table := choices["importance"]) is not None:
             choices["importance"] = find_importance(table)
+        choices["values"] = parse_values(choices["values"])
         choices["covariates"] = parse_covariates(choices["covariates"])
         columns, limits = parse_columns(choices.pop("columns")), Limits.parse(choices.pop("limits"))
         options = GamesOptions(columns=columns, limits=limits, **choices)

@@ -9,14 +9,15 @@ import pytest
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.games import batch
 from ranklake.flows.sources.games.batch import SCHEMA, GamesReport, Verdicts
-from ranklake.flows.sources.games.scores import judge_results
+from ranklake.flows.sources.games.options import GamesOptions
+from ranklake.flows.sources.games.scores import judge_results, parse_values
 
 ONE = ["1-0", " 1-0 ", "1:0", "1–0", "1 — 0", "1−0", "1.0-0.0", "1,0:0,0", "1", "1.0", "white", "White", "w", "home",
        "H", "win"]  # fmt: skip
 HALF = [
     "1/2-1/2", "1/2 - 1/2", "½-½",
     "½–½", "½:½", "1/2:1/2", "0.5-0.5", "0,5-0,5", ".5-.5", "0.5", ".5", "0,5", "½", "1/2",
-    "0.50", "=-=", "=", "draw", "D",
+    "0.50", "=-=", "=", "draw", "D", "tie", "Tied",
 ]  # fmt: skip
 NONE = ["0-1", "0:1", "0‑1", "0.0-1.0", "0", "0.0", "black", "away", "loss", "L"]
 FORFEIT = ["0-0", "0:0", "0–0", "+/-", "-/+", "+-", "-+", "+--", "--+", "+:-", "-:+", "-:-", "-/-", "1-0F", "1F-0",
@@ -100,3 +101,39 @@ def test_fractions__are_results_where_they_are_asked_for() -> None:
     for value in ("1.5", "-0.25", "x", "2-1"):
         with pytest.raises(SourceError, match="a result must be a number from 0 to 1, 1-0, 0-1 or 1/2-1/2, got"):
             judged([value], fractional=True)
+
+
+def test_values__say_what_other_texts_and_numbers_mean() -> None:
+    meanings = parse_values(["model_a=1", " Model_B =0", "tie (bothbad)=0.5", "2=0", "a=b=1", "draw=none"])
+    given = ["model_a", "Model_B ", "tie (bothbad)", "A=b", "1-0", "tie"]
+    column = pa.chunked_array([pa.array(given)])
+    verdicts = Verdicts(len(given), GamesReport(), lambda rule, row: SourceError(rule, "f", rows=[row]))
+    assert judge_results(column, verdicts, meanings=meanings).tolist() == [1.0, 0.0, 0.5, 1.0, 1.0, 0.5]
+    for numbers in ([1, 2], [1.0, 2.0]):
+        column = pa.chunked_array([pa.array(numbers)])
+        assert judge_results(column, Verdicts(2, GamesReport(), verdicts.error), meanings=meanings).tolist() == [
+            1.0,
+            0.0,
+        ]
+    report = GamesReport()
+    verdicts = Verdicts(2, report, verdicts.error)
+    judge_results(pa.chunked_array([pa.array(["Draw", "1-0"])]), verdicts, meanings=meanings)
+    assert report.left_out["with the result 'Draw', as --value says"].n == 1
+
+
+@pytest.mark.parametrize("setting", ["model_a", "=1", "model_a=", "model_a=2", "model_a=-0.5", "model_a=nan", "a=won"])
+def test_value__of_another_form_is_refused(setting: str) -> None:
+    with pytest.raises(
+        ValueError, match=rf"--value '{setting}': expected TEXT=SCORE with a SCORE from 0 to 1, or none"
+    ):
+        parse_values([setting])
+
+
+def test_values__are_checked() -> None:
+    with pytest.raises(ValueError, match="--value 'A=0': this text is given twice"):
+        parse_values(["a=1", "A=0"])
+    assert GamesOptions(values={"a": 0.75}, fractional=True).values == {"a": 0.75}
+    with pytest.raises(
+        ValueError, match=r"--value a=0\.75 is between a win, a draw and a loss, which needs --fractional"
+    ):
+        GamesOptions(values={"a": 0.75})

@@ -155,7 +155,7 @@ def test_rows__keep_their_numbers_after_rows_that_are_skipped(tmp_path: Path) ->
     assert "2 games, with another number of fields than the header's 4 (first: games.csv, row 2)" in lines
     assert "is not UTF-8: b'J\\xf6rg', byte 0xf6; name its encoding, " in lines
     assert "cp1252 (first: games.csv, row 4 (line 5))" in lines
-    assert "got 'x' (first: games.csv, row 5 (line 6))" in lines
+    assert "got 'x'; --value TEXT=SCORE says what a text means (first: games.csv, row 5 (line 6))" in lines
 
 
 def test_fields__may_have_lines_and_delimiters(tmp_path: Path) -> None:
@@ -217,3 +217,17 @@ def test_damage__loses_no_row_in_silence(tmp_path: Path, seeds: range) -> None:
             raise
         there = len([line for line in re.split(rb"\r\n|\r|\n", broken) if line]) - 1
         assert report.games + report.n_left_out == there or b'"' in broken, (seed, broken)
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_unix_times__with_fractions_are_rounded_down(tmp_path: Path, numbers: bool) -> None:
+    times = [1682351591.75, 1682351600.0, 20210304.5]
+    path, games = tmp_path / "games.parquet", {"white": ["a"] * 3, "black": ["b"] * 3, "result": ["1-0"] * 3}
+    for n in (2, 3):
+        time = pa.array(times[:n]) if numbers else pa.array(list(map(str, times[:n])))
+        pq.write_table(pa.table({key: values[:n] for key, values in games.items()} | {"time": time}), path)
+        if n == 2:
+            assert [game[3] for _, period in read_games(path)[0] for game in period] == [1682351591, 1682351600]
+            continue
+        with pytest.raises(SourceError, match=r"games\.parquet, row 3: a time must be a whole number of UTC seconds"):
+            read_games(path)  # a day and a fraction of it is no time
