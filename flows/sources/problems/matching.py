@@ -34,7 +34,8 @@ class MatchedResults:
         """Raises SourceError: a contest is unknown or a player was not in the contest, and these are not skipped."""
         self._dataset, self._rows = dataset, rows
         ids = dataset.contests.column("contest_id").combine_chunks()
-        known = pc.index_in(rows.contest.names, value_set=ids).fill_null(-1).to_numpy().astype(np.int32)
+        known = pc.index_in(rows.contest.names, value_set=ids).fill_null(-1).to_numpy()
+        known = known.astype(np.int16 if len(ids) < 2**15 else np.int32)
         place = known[rows.contest.codes]
         if not skip_contests and len(place) and place.min() < 0:
             row = int(np.argmax(place < 0))
@@ -43,7 +44,7 @@ class MatchedResults:
             rule = f"data set {dataset.name} has no contest {quoted(name)}{near}; ingest its standings first"
             raise rows.error_at(rule, row)
         self._order = np.argsort(place, kind="stable").astype(np.int32 if len(place) < 2**31 else np.int64)
-        self._offsets = np.searchsorted(place[self._order], np.arange(len(ids) + 1))
+        self._offsets = np.searchsorted(place[self._order], np.arange(len(ids) + 1, dtype=place.dtype))
         del place
         players = pc.index_in(rows.player.names, value_set=dataset.handles()).fill_null(-1).to_numpy()
         self._player: Ints = players.astype(np.int32)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from ...common.text import quoted
 from ..base import SourceError
 from ..columns import Bools, as_flags, as_numbers, is_blank
-from ..limits import MAX_HANDLE, check_length
+from ..limits import MAX_HANDLE, are_short, check_length
 from .rows import Floats, ResultRows, RowsBuilder
 from .tables import ColumnsOfFile, TableOptions, column_parts, tables_at
 
@@ -58,9 +58,10 @@ def _names(file: ColumnsOfFile, key: str) -> pa.DictionaryArray:
     blank = is_blank(column)
     if blank.any():
         raise file.error(f"the {key} is empty", int(np.argmax(blank)))
-    for code, name in enumerate(encoded.dictionary.to_pylist()):
-        if len(name) > MAX_HANDLE and (rule := check_length(key, name, MAX_HANDLE)):
-            raise file.error(rule, int(np.argmax(encoded.indices.to_numpy() == code)))
+    if not are_short(encoded.dictionary):
+        for code, name in enumerate(encoded.dictionary.to_pylist()):
+            if rule := check_length(key, name, MAX_HANDLE):
+                raise file.error(rule, int(np.argmax(encoded.indices.to_numpy() == code)))
     return encoded
 
 

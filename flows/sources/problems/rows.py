@@ -50,10 +50,13 @@ class RowsBuilder:
 
     def __init__(self) -> None:
         self._known: tuple[dict[str, int], ...] = ({}, {}, {})
-        self._codes: tuple[list[Ints], ...] = ([], [], [])
-        self._share: list[Floats] = []
-        self._after: list[Floats | int] = []  # the number of rows, if all are unknown
-        self._attempts: list[Ints | int] = []
+        self._codes = tuple(_Column(np.int32, 0) for _ in self._known)
+        self._share, self._after, self._attempts = (
+            _Column(np.float64, 0.0),
+            _Column(np.float64, np.nan),
+            _Column(np.int32, -1),
+        )
+        self._n = 0
 
     def add(
         self,
@@ -65,32 +68,49 @@ class RowsBuilder:
         """Add rows: the names are those of contest, player and problem; the others as in :class:`ResultRows`."""
         for known, codes, column in zip(self._known, self._codes, names, strict=True):
             new = [known.setdefault(name, len(known)) for name in column.dictionary.to_pylist()]
-            codes.append(np.array(new, np.int32)[column.indices.to_numpy()])
-        n = len(share)
-        self._share.append(share)
-        self._after.append(n if after is None or np.isnan(after).all() else after)
-        self._attempts.append(n if attempts is None or (attempts < 0).all() else attempts)
+            codes.add(np.array(new, np.int32)[column.indices.to_numpy()], self._n)
+        self._share.add(share, self._n)
+        if after is not None and not np.isnan(after).all():
+            self._after.add(after, self._n)
+        if attempts is not None and not (attempts < 0).all():
+            self._attempts.add(attempts, self._n)
+        self._n += len(share)
 
     def rows(self, error_at: Callable[[str, int], SourceError]) -> ResultRows:
-        """All rows; the builder is empty then."""
+        """All rows; the builder is not used again."""
         contest, player, problem = (
-            Named(_joined(codes, np.int32), pa.array(list(known), pa.string()))
+            Named(codes.all(self._n), pa.array(list(known), pa.string()))
             for known, codes in zip(self._known, self._codes, strict=True)
         )
-        share = _joined(self._share, np.float64)
-        after = _filled(self._after, np.float64, np.nan)
-        return ResultRows(contest, player, problem, share, after, _filled(self._attempts, np.int32, -1), error_at)
+        after, attempts = (None if not column.n else column.all(self._n) for column in (self._after, self._attempts))
+        return ResultRows(contest, player, problem, self._share.all(self._n), after, attempts, error_at)
 
 
-def _joined(parts: list[Any], kind: type) -> npt.NDArray[Any]:
-    """The parts one after the other; they are released."""
-    joined = np.concatenate([np.empty(0, kind), *parts])
-    parts.clear()
-    return joined
+class _Column:
+    """A growing array. It grows in place: many small arrays and their join would take twice its memory.
 
+    ``n``: the length up to the last part that was added.
+    """
 
-def _filled(parts: list[Any], kind: type, unknown: float) -> npt.NDArray[Any] | None:
-    """The parts one after the other, None if they are all unknown; a number stands for so many unknown rows."""
-    if all(isinstance(part, int) for part in parts):
-        return None
-    return _joined([np.full(part, unknown, kind) if isinstance(part, int) else part for part in parts], kind)
+    def __init__(self, kind: type, unknown: float) -> None:
+        self._values: npt.NDArray[Any] = np.empty(0, kind)
+        self._unknown, self.n = unknown, 0
+
+    def add(self, part: npt.NDArray[Any], start: int) -> None:
+        """Put a part at ``start``, after unknown values if rows before it have none."""
+        self._fill(start, start + len(part))
+        self._values[start : start + len(part)] = part
+        self.n = start + len(part)
+
+    def all(self, n: int) -> npt.NDArray[Any]:
+        """The first ``n`` values."""
+        self._fill(n, n)
+        self._values.resize(n, refcheck=False)
+        return self._values
+
+    def _fill(self, start: int, stop: int) -> None:
+        """Make room up to ``stop``; values from the last part to ``start`` are unknown."""
+        if stop > len(self._values):
+            # the new part is set to zero, so that it takes memory
+            self._values.resize(max(stop, len(self._values) * 9 // 8), refcheck=False)
+        self._values[self.n : start] = self._unknown
