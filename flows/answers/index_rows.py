@@ -25,6 +25,7 @@ from ..results.places import PlaceOptions, percentiles
 from ..results.ranks import ranked
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import Titles
+from .problems.published import PublishedProblems
 
 if TYPE_CHECKING:
     from ..chances.to_come import GamesToCome
@@ -200,6 +201,16 @@ class IndexRows:
     def unrated_table(self) -> pa.Table:
         """The rows of unrated participants, in order of rounds; see ``UNRATED``."""
         return self._table(self.manifest.unrated, UNRATED)
+
+    @cached_property
+    def problems(self) -> PublishedProblems | None:
+        """The problems of the contests; None without results of problems."""
+        file = self.manifest.problems
+        if file is None:
+            return None
+        table, solves = self._table(file), self._table(file.solves)
+        contest_ids = self.contests_table.column("contest_id")
+        return PublishedProblems(file, table, solves, contest_ids) if table.num_rows else None
 
     def rows_of(self, player: int) -> pa.Table:
         """The rated rows of a player, in order of rounds."""
@@ -390,7 +401,7 @@ class IndexRows:
     def load(self) -> None:
         """Open all files."""
         _ = self.leaderboard_table, self.contests_table, self.aliases_table, self.attributes_table
-        _ = self.groups_table, self.unrated_table, self._smoothed, self.parts
+        _ = self.groups_table, self.unrated_table, self._smoothed, self.parts, self.problems
 
     @cached_property
     def parts(self) -> tuple[IndexPart, ...]:

@@ -78,6 +78,7 @@ class PublishedRun(IndexRows):
             "attributes": list(self.attributes),
             "n_rounds": manifest.n_rounds,
             "n_players": len(self.handles),
+            "n_problems": 0 if self.problems is None else self.problems.table.num_rows,
             "n_provisional": pc.sum(self.leaderboard_table.column("provisional")).as_py() or 0,
             "places": asdict(self.places),
             "components": None if self.components is None else list(self.components.sizes),
@@ -169,6 +170,21 @@ class PublishedRun(IndexRows):
         columns["change"] = changes(columns["rating"])
         rows = pa.table({name: columns[name] for name in _HISTORY if name in columns})
         return rows if since is None else rows.filter(pc.greater_equal(rows.column("time_seconds"), since))
+
+    def problem_page(self, start: int = 0, limit: int = 100, **filters: Any) -> Page:
+        """Some problems, see :meth:`.PublishedProblems.chosen`; the run has :attr:`problems`."""
+        assert self.problems is not None
+        return Page.of(*self.problems.chosen(**filters), start, limit)
+
+    def problems_for(self, handle: str, start: int = 0, limit: int = 100, **choice: Any) -> Page:
+        """The problems that a player solves with a chance, see :meth:`.PublishedProblems.for_player`.
+
+        The run has :attr:`problems`. Raises as :meth:`player`.
+        """
+        assert self.problems is not None
+        board = self.leaderboard_table.select(["player", "mu", "sigma"])
+        (belief,) = board.slice(self.handles.row(handle), 1).to_pylist()
+        return Page.of(*self.problems.for_player(**belief, **choice), start, limit)
 
     def between(self, handle: str, start: int, end: int) -> dict[str, Any]:
         """The difference of a player's skill between two dates; raises as :meth:`player`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from ..common.text import count
 from ..compilation.compile import announce, compile_parts
 from ..results.display import Display
 from ..results.rated_rounds import RatedRounds
+from .columns import COLUMNS
 from .counted import counted_sets
 from .entrants import Field, Fields, Floats, Longs
 from .options import ProblemOptions
@@ -30,23 +31,20 @@ from .solves import RunResults, Solves
 
 LIKELY = 0.8  # the chance of ``rating_80``
 
-COLUMNS = pa.schema(
-    [
-        ("problem", pa.string()),
-        ("name", pa.string()),
-        ("contest", pa.string()),
-        ("contests", pa.int32()),
-        ("difficulty", pa.float64()),
-        ("deviation", pa.float64()),
-        ("counted", pa.float64()),
-        ("solved", pa.float64()),
-        ("share", pa.float64()),
-        ("bound", pa.string()),
-        ("rating_80", pa.float64()),
-        ("first_solved", pa.float64()),
-        ("first_solver", pa.string()),
-    ]
-)
+
+class ContestProblems(NamedTuple):
+    """A contest with results.
+
+    ``found``: the results, in which solves after the time limit are failures.
+    ``own``: the numbers of its problems.
+    ``counted``: the participations that count, None for all of the field, and the problems for which they do.
+    """
+
+    round_index: int
+    field: Field
+    found: Solves
+    own: Longs
+    counted: Sequence[tuple[Longs | None, Longs]]
 
 
 class _Batch(NamedTuple):
@@ -66,7 +64,7 @@ class _Batch(NamedTuple):
 class ProblemTable:
     """The problems of a run, hardest first; those that nobody who counts met are last.
 
-    ``rows``: columns as of :data:`COLUMNS`. ``scale``: of the chances, rating points.
+    ``rows``: columns as of :data:`.columns.COLUMNS`. ``scale``: of the chances, rating points.
     ``n_left_out``: contests with results that the run has not rated.
     """
 
@@ -116,15 +114,16 @@ class RunProblems:
         for rounds in self.used.values():
             rounds.sort()
 
-    def table(self) -> ProblemTable:
+    def table(self, on_contest: Callable[[ContestProblems], None] = lambda contest: None) -> ProblemTable:
         """The difficulties of all problems.
 
+        ``on_contest``: called with each contest with results.
         Raises LakeError: the order of the problems of a contest or the time of a solve is unknown, and needed.
         """
         n = len(self.results.problems.ids)
         counted, solved, found = np.zeros(n), np.zeros(n), np.full((2, n), np.nan)
         first, solver = np.full(n, np.inf), np.full(n, -1, np.int32)
-        batches = list(self._batches(counted, solved, first, solver))
+        batches = list(self._batches(counted, solved, first, solver, on_contest))
         compile_parts([PROBLEMS], announce)
         scale = self.options.scale if self.options.scale is not None else self._fit(batches)
         for batch in batches:
@@ -172,28 +171,42 @@ class RunProblems:
         contest = self._contests[round_index]
         return counted_sets(self.options.count, field, found, own, positions, contest)
 
-    def _batches(self, counted: Floats, solved: Floats, first: Floats, solver: np.ndarray) -> Iterator[_Batch]:
-        """The problems by who counts for them; adds to the counts, and to the first solves, of all problems."""
-        n, positions = len(counted), self.results.problems.positions()
+    def _each_contest(self) -> Iterator[ContestProblems]:
+        """All contests with results, in the order of their files."""
+        positions = self.results.problems.positions()
         of_round: dict[int, list[int]] = {}
         for problem, rounds in self.used.items():
             for round_index in rounds:
                 of_round.setdefault(round_index, []).append(problem)
+        timed = self.options.time_limit is not None
+        for round_index, field, all_found in self.results.solves(self.chosen, self.fields, timed):
+            found, own = self.in_time(all_found), np.array(of_round[round_index], np.int64)
+            counted = list(self._counted(own, round_index, field, found, positions))
+            yield ContestProblems(round_index, field, found, own, counted)
+
+    def _batches(
+        self,
+        counted: Floats,
+        solved: Floats,
+        first: Floats,
+        solver: np.ndarray,
+        on_contest: Callable[[ContestProblems], None],
+    ) -> Iterator[_Batch]:
+        """The problems by who counts for them; adds to the counts, and to the first solves, of all problems."""
+        n = len(counted)
         single = np.array([len(self.used.get(problem, ())) == 1 for problem in range(n)])
         weighted = np.zeros(n)
         shared: dict[int, list[tuple[int, Longs | None]]] = {}
-        for round_index, field, all_found in self.results.solves(
-            self.chosen, self.fields, self.options.time_limit is not None
-        ):
-            found = self.in_time(all_found)
-            own = np.array(of_round[round_index], np.int64)
+        for contest in self._each_contest():
+            on_contest(contest)
+            round_index, field, found, own, sets = contest
             local = np.zeros(n, np.int64)
             local[own] = np.arange(len(own))
             at = local[found.problem]
             _note_first(found, first, solver)
             shares = np.bincount(at, found.share, minlength=len(own))
             levels = np.bincount(at, found.share * field.rating[found.row], minlength=len(own))
-            for chosen, problems in self._counted(own, round_index, field, found, positions):
+            for chosen, problems in sets:
                 here = local[problems]
                 counted[problems] += len(field.rating) if chosen is None else len(chosen)
                 solved[problems] += shares[here]
@@ -204,8 +217,10 @@ class RunProblems:
                 for problem in problems[~alone].tolist():
                     shared.setdefault(problem, []).append((round_index, chosen))
         groups: dict[tuple[tuple[int, int], ...], list[int]] = {}
-        for problem, sets in shared.items():
-            groups.setdefault(tuple((r, 0 if chosen is None else id(chosen)) for r, chosen in sets), []).append(problem)
+        for problem, parts in shared.items():
+            groups.setdefault(tuple((r, 0 if chosen is None else id(chosen)) for r, chosen in parts), []).append(
+                problem
+            )
         for problems_of in groups.values():
             numbers = np.array(problems_of)
             yield _Batch(tuple(shared[problems_of[0]]), numbers, solved[numbers], weighted[numbers])
@@ -266,7 +281,7 @@ class RunProblems:
             "first_solved": pa.array(first[used], mask=~np.isfinite(first[used])),
             "first_solver": pa.array(handles.to_pylist(), pa.string(), mask=solver[used] < 0),
         }
-        return pa.table(columns, schema=COLUMNS).take(pa.array(order))
+        return pa.table(columns, schema=COLUMNS.remove_metadata()).take(pa.array(order))
 
 
 def _note_first(found: Solves, first: Floats, solver: np.ndarray) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Lake
+from ranklake.storage.datasets.results import StoredResults
 from ranklake.storage.datasets.tables.games import GAMES_KIND
+from ranklake.storage.lake.access.lake import digest_of_facts
 from ranklake.storage.lake.schemas import PLACES, PUBLISHED, ROUNDS
 
 from ..chances.record import RunChances, learnt_chances
@@ -31,6 +33,9 @@ from ..results.smoothed import SKILLS, RunSmoothing, times_of_rows
 from ..results.titles import TitlesChoice
 from .index_parts import SMOOTHED_ROWS, UNRATED
 from .root import source_digest
+
+if TYPE_CHECKING:  # imports kernels
+    from ..problems.published import RunProblemTables
 
 _RATED = [name for name in ROUNDS.names if name != "contest_id"]  # taken by round number, for speed
 ALIASES = pa.schema([("handle", pa.string()), ("new", pa.string()), ("since_seconds", pa.int64())])
@@ -63,7 +68,7 @@ class Content:
         places: Mapping[str, Any] | None = None,
         brand: Mapping[str, Any] | None = None,
     ) -> None:
-        self._rated = rounds = RatedRounds(lake, run_name)
+        self._lake, self._rated = lake, (rounds := RatedRounds(lake, run_name))
         self._run, self._dataset, self._chain = rounds.run, rounds.dataset, rounds.chain
         self.run, self.system, self.dataset = run_name, str(self._run.config["system"]), self._dataset.name
         self.display, self._deviations = Display.of(self._run, deviations), deviations
@@ -224,6 +229,26 @@ class Content:
         """What the run has learnt of games between two; None if its contests have more participants."""
         return learnt_chances(self._rated)
 
+    @cached_property
+    def problem_inputs(self) -> str:
+        """Digest of all that the problems depend on; empty if the data set has no results of problems."""
+        digest = "" if self.of_games else StoredResults.open(self._lake, self.dataset).digest
+        if not digest:
+            return ""
+        source = source_digest(self._run, self._dataset, self._chain.segments[-1])
+        return digest_of_facts([source, digest, self.aliases.to_pydict()])
+
+    def problems(self) -> RunProblemTables:
+        """The problems and their solves; raises LakeError: a file of results is damaged. Imports kernels."""
+        from ..problems.published import problem_tables
+
+        return problem_tables(self._lake, self.run)
+
+    @property
+    def of_games(self) -> bool:
+        """Whether the contests are periods of games."""
+        return self._dataset.kind == GAMES_KIND
+
     def facts(self) -> dict[str, Any]:
         """The facts of the run for the manifest of its index."""
         config, display = self._run.config, self.display
@@ -241,7 +266,7 @@ class Content:
             "n_rounds": self.n_rounds,
             **({} if display.minimum == -math.inf else {"minimum": float(display.minimum)}),
             **({} if display.shift is None else {"shift": display.shift}),
-            "games": self._dataset.kind == GAMES_KIND,
+            "games": self.of_games,
             "places": self.places.to_json(),
             "uncertainty": self.uncertainty,
             **({} if self.brand == UNBRANDED else {"brand": self.brand.to_json()}),

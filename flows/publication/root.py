@@ -65,6 +65,23 @@ class SmoothedFile(IndexFile, frozen=True):
     params: dict[str, Any]
 
 
+class ProblemsFile(IndexFile, frozen=True):
+    """A file with the problems of the run, hardest first; see :data:`ranklake.flows.problems.columns.PROBLEM_ROWS`.
+
+    ``solves``: the file with the full solves, sorted by player; see ``SOLVES`` there.
+    ``inputs``: digest of all that the problems depend on.
+    ``scale``: rating points in which the odds of a solve change tenfold.
+    ``uncertainty``: the factor with which sigma flattens chances; 0 if it does not.
+    ``left_out``: contests with results that the run has not rated.
+    """
+
+    solves: IndexFile
+    inputs: str
+    scale: float
+    uncertainty: float
+    left_out: int
+
+
 class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FORMAT_VERSION):
     """The state of a published run, and the parts that have it. The settings of the run are as in ``run.json``.
 
@@ -143,6 +160,7 @@ class IndexManifest(Root, frozen=True, kw_only=True, tag_field="format", tag=FOR
     ``unrated``: the rows of unrated participants, in order of rounds; None without any. Earlier releases wrote no such
     file.
     ``smoothed``: the rows of the smoothing; None unless that is current and has gains.
+    ``problems``: the problems; None without results of problems. Earlier releases wrote none.
     ``components``: number of players of each component, largest first. Earlier releases wrote none, and their
     leaderboards have no components.
     """
@@ -155,13 +173,15 @@ class IndexManifest(Root, frozen=True, kw_only=True, tag_field="format", tag=FOR
     groups: IndexFile | None = None
     unrated: IndexFile | None = None
     smoothed: SmoothedFile | None = None
+    problems: ProblemsFile | None = None
     components: tuple[int, ...] | None = None
 
     @property
     def files(self) -> tuple[IndexFile, ...]:
         """All files."""
         tables = (self.leaderboard, self.contests, self.aliases, self.attributes, self.groups)
-        further = (self.unrated, self.smoothed, self.plain)
+        problems = (self.problems, None if self.problems is None else self.problems.solves)
+        further = (self.unrated, self.smoothed, *problems, self.plain)
         return (*self.parts, *(file for file in (*tables, *further) if file is not None))
 
 

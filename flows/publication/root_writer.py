@@ -27,6 +27,7 @@ from .root import (
     IndexFile,
     IndexManifest,
     PartFile,
+    ProblemsFile,
     Root,
     SmoothedFile,
     index_path,
@@ -138,6 +139,8 @@ class RootWriter:
             files["unrated"] = self._table("unrated", rows)
         if (smoothed := self._smoothed(content, before)) is not None:
             files["smoothed"] = smoothed
+        if (problems := self._problems(content, before)) is not None:
+            files["problems"] = problems
         return {"parts": parts, "components": components, **files}
 
     def _smoothed(self, content: VersionedContent, before: IndexManifest | None) -> SmoothedFile | None:
@@ -151,6 +154,17 @@ class RootWriter:
             return None
         file = self._table("smoothed", rows)
         return SmoothedFile(file.name, file.size, file.digest, smoothing.digest, dict(smoothing.params))
+
+    def _problems(self, content: VersionedContent, before: IndexManifest | None) -> ProblemsFile | None:
+        inputs, known = content.problem_inputs, None if before is None else before.problems
+        if not inputs:
+            return None
+        if known is not None and known.inputs == inputs and self._is_there(known) and self._is_there(known.solves):
+            return known
+        found = content.problems()
+        file, solves = self._table("problems", found.problems), self._table("solves", found.solves)
+        numbers = found.scale, found.uncertainty, found.left_out
+        return ProblemsFile(file.name, file.size, file.digest, solves, inputs, *numbers)
 
     def _parts(self, content: VersionedContent, before: IndexManifest | None) -> tuple[PartFile, ...]:
         kept, _ = content.kept("leaderboard", None if before is None else before.state)

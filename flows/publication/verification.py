@@ -16,7 +16,7 @@ from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ..common.extras import MissingExtraError, need
 from .delta_store import newest_version
-from .root import INDEX, LATEST, LATEST_OF, IndexFile, index_path, read_published
+from .root import INDEX, LATEST, LATEST_OF, IndexFile, IndexManifest, Root, index_path, read_published
 from .states import VersionedContent
 
 _OPTIONS = {"rule": "--places", "min_rounds": "--min-rounds", "max_sigma": "--max-sigma"}
@@ -73,7 +73,7 @@ def verify_published(
     if len(tables) < len(versions):
         return
     try:
-        current = _is_current(lake, run_name, tables)
+        current = _is_current(lake, run_name, tables, root)
     except LakeError:
         return  # a fault of the run, which its own verification reports
     if not current:
@@ -115,12 +115,16 @@ def _verify_latest(lake: Lake, folder: str) -> Iterator[str]:
             yield fault
 
 
-def _is_current(lake: Lake, run_name: str, tables: dict[str, PublishedTable]) -> bool:
+def _is_current(lake: Lake, run_name: str, tables: dict[str, PublishedTable], root: Root | None) -> bool:
     """Whether a publish would change nothing now."""
     states = {name: table.state or {} for name, table in tables.items()}
     chosen = states["leaderboard"].get("chosen_places")
     content = VersionedContent(lake, run_name, states["ratings"].get("deviations"), places=chosen)
     known = [name for name in (*PUBLISHED, *OF_ATTRIBUTES) if name in tables or content.attributes.num_rows]
+    if isinstance(root, IndexManifest):
+        inputs = "" if root.problems is None else root.problems.inputs
+        if inputs != content.problem_inputs:
+            return False
     return all(content.is_current(name, states.get(name), titles=False) for name in known)
 
 

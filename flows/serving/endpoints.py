@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from ranklake.storage import MissingError
+from ranklake.storage.names.hints import hint
 
 from ..answers.handles import MOST_SEARCHED, NoPlayerError
 from ..answers.leaderboard import BOTH_WAYS, Group, Page
+from ..answers.problems.published import PROBLEM_ORDERS, NoProblemError, PublishedProblems
 from ..answers.run import PublishedRun
 from ..common.configuration.settings import check_uncertainty, find_system
 from ..common.times import spelled, year_start
@@ -76,6 +79,7 @@ _PLACES = (
     Parameter("min_rounds", "integer", "Players with fewer rounds are provisional.", None, 0, 2**31 - 1),
     Parameter("max_sigma", "number", "Players with a larger sigma are provisional.", None, 0, 1e10, between=True),
 )  # fmt: skip
+_TAGS_NAMED = 20  # in an error
 _OF_PLACES = ("interval", "places", "min_rounds", "max_sigma")  # with another value, all places are computed again
 
 
@@ -238,12 +242,60 @@ def no_contest(run: PublishedRun, contest_id: str) -> Problem:
     return Problem(404, f"no {run.brand.contest} {contest_id[:200]!r} in run {run.name}", hint, near=found)
 
 
+def problems_of(run: PublishedRun) -> PublishedProblems:
+    """The problems of a run; raises Problem: it has none."""
+    if run.problems is None:
+        remedy = f"`ranklake ingest results` adds them to data set {run.manifest.dataset}, then publish the run again"
+        raise Problem(404, f"run {run.name} is published without results of problems; {remedy}")
+    return run.problems
+
+
+def chosen_problems(run: PublishedRun, values: Values) -> Page:
+    """A page of problems; raises Problem: the run has none, or there is no such contest or tag."""
+    found, contest, tag = problems_of(run), values["contest"], values["tag"]
+    if contest is not None and not found.has_contest(contest):
+        near, shown = found.near_contests(contest), contest[:200]
+        rule = f"must be the id of a {run.brand.contest} with problems"
+        facts = {"parameter": "contest", "value": shown, "rule": rule, "near": near}
+        raise Problem(400, f"contest {rule}, got {shown!r}", hint(contest, near), **facts)
+    if tag is not None and tag not in found.tags:
+        few = ", ".join(found.tags[:_TAGS_NAMED]) + (", ..." if len(found.tags) > _TAGS_NAMED else "")
+        raise Problem.of_parameter(
+            "tag", tag, f"must be a tag ({few})" if few else "is not possible: there are no tags"
+        )
+    further = {name: values[name] for name in ("start", "limit", "order", "q")}
+    return run.problem_page(contest=contest, low=values["min"], high=values["max"], tag=tag, **further)
+
+
+def _problems(run: PublishedRun, values: Values) -> ManyRows:
+    page = chosen_problems(run, values)
+    return _page(run, page, values, {"scale": problems_of(run).scale})
+
+
+def one_problem(run: PublishedRun, problem: str) -> dict[str, Any]:
+    """A problem; raises Problem: there is none with this id."""
+    try:
+        return problems_of(run).problem(problem)
+    except NoProblemError as error:
+        rule = f"no problem {problem[:200]!r} in run {run.name}"
+        raise Problem(404, rule, hint(problem, error.near), near=error.near) from None
+
+
+def _problems_for(run: PublishedRun, values: Values) -> ManyRows:
+    problems_of(run)
+    handle = _current(run, values["handle"])
+    shown = {name: values[name] for name in ("chance", "width", "start", "limit")}
+    page = run.problems_for(handle, unsolved=values["unsolved"] == "true", **shown)
+    return _page(run, page, values, {"handle": handle})
+
+
 def _search(run: PublishedRun, values: Values) -> ManyRows:
     return ManyRows(run.with_names(run.search(values["q"], values["limit"])), {"q": values["q"]})
 
 
-def _page(run: PublishedRun, page: Page, values: Values) -> ManyRows:
-    return ManyRows(run.with_names(page.rows), {"total": page.total, "start": values["start"], "next": page.next})
+def _page(run: PublishedRun, page: Page, values: Values, about: Values = MappingProxyType({})) -> ManyRows:
+    facts = {**about, "total": page.total, "start": values["start"], "next": page.next}
+    return ManyRows(run.with_names(page.rows), facts)
 
 
 def _current(run: PublishedRun, handle: str) -> str:
@@ -274,6 +326,13 @@ ENDPOINTS = (
         Parameter("since", "time", "The earlier date.", required=True, short=True),
         Parameter("until", "time", "The later date.", required=True, short=True),
     ), _between),
+    Endpoint("/players/{handle}/problems", "Problems that a player solves with a chance, hardest first.", (
+        Parameter("chance", "number", "The chance.", 0.8, 0, 1, between=True),
+        Parameter("width", "number", "Greatest difference from it.", 0.05, 0, 1),
+        Parameter("unsolved", "text", "Only problems that the player has not solved in full.", "false",
+                  choices=("false", "true")),
+        _START, _limit(100), _FORMAT,
+    ), _problems_for),
     Endpoint("/players/{handle}", "One player: place, percentile, rating, attributes, first and last contest.", _PLACES,
              _player, quick=True, long=_OF_PLACES),
     Endpoint("/players", "Several players.", (_handles(MOST_HANDLES), *_PLACES),
@@ -305,6 +364,18 @@ ENDPOINTS = (
                   MOST_ROWS),
         _FORMAT,
     ), _contest),
+    Endpoint("/problems", "Problems with their difficulties, of which results are known.", (
+        Parameter("contest", "text", "Only problems of the contest with this id.", None, 1, 1000),
+        Parameter("min", "number", "Lowest difficulty.", None, -1e12, 1e12),
+        Parameter("max", "number", "Difficulties below this one.", None, -1e12, 1e12),
+        Parameter("tag", "text", "Only problems with this tag.", None, 1, 1000),
+        Parameter("q", "text", "Part of the name or id.", "", 0, 100), _START, _limit(100),
+        Parameter("order", "text", "Order of the rows, descending; after a - ascending.", "difficulty",
+                  choices=(*PROBLEM_ORDERS, *(f"-{order}" for order in PROBLEM_ORDERS))),
+        _FORMAT,
+    ), _problems),
+    Endpoint("/problems/{problem}", "One problem: difficulty, chance by skill, solves by rating.", (),
+             lambda run, values: one_problem(run, values["problem"])),
     Endpoint("/search", "Players by a part of the handle, without case and accents; if none has it, similar ones.", (
         Parameter("q", "text", "Part of a handle.", None, 1, 100, required=True),
         Parameter("limit", "integer", "Number of rows at most.", 10, 1, 100), _FORMAT,

@@ -27,12 +27,16 @@ _OPERATIONS = {  # of each endpoint by its path: name, tag, and the schema of th
     "/count": ("count_players", "players", "Count"),
     "/contests": ("list_contests", "contests", "Contests"),
     "/contests/{contest_id}": ("get_contest", "contests", "Standings"),
+    "/problems": ("list_problems", "problems", "Problems"),
+    "/problems/{problem}": ("get_problem", "problems", "OneProblem"),
+    "/players/{handle}/problems": ("list_player_problems", "problems", "PlayerProblems"),
     "/search": ("search_players", "players", "Matches"),
 }
 _TAGS = {
     "runs": "Published runs and their versions.",
     "players": "Players: leaderboards, histories, comparisons, distributions.",
     "contests": "Contests: standings with changes, and previews.",
+    "problems": "Problems of contests: difficulties, and the chances of players.",
     "server": "The server itself.",
 }
 
@@ -149,7 +153,7 @@ def _answers(media: tuple[str, ...], schema: str) -> dict[str, Any]:
         "200": _answer("The answer.", media, _reference(schema)),
         "304": {"description": "The client has this version."},
         "400": _problem("A parameter breaks its rule."),
-        "404": _problem("There is no such run, player or contest, or the page is beyond the end."),
+        "404": _problem("There is no such run, player, contest or problem, or the page is beyond the end."),
         "429": _problem("Too many requests wait for a core."),
     }
 

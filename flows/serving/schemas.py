@@ -14,12 +14,14 @@ import pyarrow as pa
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ..common.brand import WORDS
+from ..problems.columns import ABOUT, COLUMNS
 
 _Kinds = Mapping[str, str | dict[str, Any]]
 
 _NULLABLE = {  # columns of rows that may be null; others are there, and finite
     "place", "title", "percentile", "component", "place_high", "place_low", "tier", "perf", "perf_ceiling", "precision",
     "url", "name", "time_seconds", "n_players", "team", "points", "value", "rating_before", "change", "year",
+    "difficulty", "deviation", "share", "bound", "rating_80", "first_solved", "first_solver", "tags",
 }  # fmt: skip
 _OF_PLACES = ("component", "place_high", "place_low", "tier")  # not of every run
 _TYPES = ((pa.types.is_integer, "integer"), (pa.types.is_floating, "number"), (pa.types.is_boolean, "boolean"))
@@ -54,10 +56,16 @@ def _columns(table: pa.Schema, names: Sequence[str] = ()) -> dict[str, dict[str,
 
 
 def _column(field: pa.Field) -> dict[str, Any]:
+    if pa.types.is_list(field.type):
+        return {"type": ["array", "null"], "items": {"type": "string"}, **_described(field)}
     kind = next((name for fits, name in _TYPES if fits(field.type)), "string")
+    return _schema(kind + "?" * (field.name in _NULLABLE)) | _described(field)
+
+
+def _described(field: pa.Field) -> dict[str, str]:
     facts = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
     unit = f" ({facts['unit']})" if "unit" in facts else ""
-    return _schema(kind + "?" * (field.name in _NULLABLE)) | {"description": facts.get("meaning", "") + unit}
+    return {"description": facts.get("meaning", "") + unit}
 
 
 _ABOUT: _Kinds = {"run": "string", "version": "string"}
@@ -80,6 +88,7 @@ _STANDING: _Kinds = {
     "leaderboard_place_before": "integer?", "leaderboard_place": "integer?",
     **_columns(_RATINGS, ("handle", "perf", "mu", "sigma", "n_before", "team", "points", "rated")),
 }  # fmt: skip
+_PROBLEM = _columns(COLUMNS) | _columns(ABOUT)
 _GAME: _Kinds = {"win": "number", "draw": "number", "loss": "number"}
 _LEARNT: _Kinds = {
     "draws": "string", "nu": "number?", "nu_error": "number?", "advantage": "number?", "advantage_error": "number?",
@@ -102,7 +111,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
             "published_seconds": "integer", "dataset": "string", "system": "string", "params": "object",
             "deviations": "number", "sigma_limit": "number", "level": "string", "decimals": "integer",
             "titles": "[Title]", "attributes": "[string]", "n_rounds": "integer", "n_players": "integer",
-            "n_provisional": "integer", "places": "PlaceRule",
+            "n_problems": "integer", "n_provisional": "integer", "places": "PlaceRule",
             "components": {"type": ["array", "null"], "items": {"type": "integer"}},
             "note": "string", "chances": "object?", "last_time_seconds": "integer?",
         },
@@ -168,6 +177,18 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "Standing": _object("A participant of a contest and the change of the rating.", {
         **_STANDING, "rating": "number?", "mu": "number", "sigma": "number"}, _NAMED),
     "Standings": _list("A contest with its standings.", "Standing", _CONTEST, _PERIOD),
+    "ProblemRow": _object("A problem with its difficulty.", _PROBLEM),
+    "Problems": _list("A page of problems.", "ProblemRow", {"scale": "number"}),
+    "ChanceAt": _object("The chance to solve a problem, of a player of a skill.",
+                        {"rating": "number", "chance": "number"}),
+    "ProblemBand": _object("Participations with a rating at entry from low to below high.", {
+        "low": "number", "high": "number", "counted": "number", "solved": "number", "share": "number?"}),
+    "OneProblem": _object("A problem with its chance by skill, and its solves by rating.", {
+        **_ABOUT, **_PROBLEM, "contest_ids": "[string]", "scale": "number", "curve": "[ChanceAt]",
+        "bands": "[ProblemBand]"}),
+    "PlayerProblem": _object("A problem and the chance of a player.",
+                             {**_PROBLEM, "chance": "number", "unsolved": "boolean"}),
+    "PlayerProblems": _list("A page of problems for a player.", "PlayerProblem", {"handle": "string"}),
     "Match": _object("A player that a search found.",
                      {name: _BOARD[name] for name in ("place", "handle", "rating", "title")}, _NAMED),
     "Matches": _object("Players that a search found, best match first.",

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..lake import layout, parquet
-from ..lake.access.lake import Lake, digest_of
+from ..lake.access.lake import Lake, digest_of, digest_of_facts
 from ..lake.errors import LakeError
 from ..lake.parquet import metadata_of
 from ..lake.remedies import damaged
@@ -73,6 +73,14 @@ class StoredResults:
         data, version = read_root(lake, path)
         table = RESULT_CONTESTS.empty_table() if data is None else parquet.decode(data, "result_contests", path)
         return cls(lake, dataset, table, version)
+
+    @property
+    def digest(self) -> str:
+        """Digest of all results and of the table of problems; empty without results."""
+        if not self.contests.num_rows:
+            return ""
+        contests = self.contests.select(["contest_id", "content_digest"]).to_pydict()
+        return digest_of_facts([contests, self._metadata.get(_PROBLEMS, "")])
 
     def problems(self) -> pa.Table:
         """The table of problems; see ``schemas.PROBLEMS``. Problems of the results need not be in it."""

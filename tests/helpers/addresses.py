@@ -9,8 +9,8 @@ from urllib.parse import quote
 from ranklake.flows.serving.openapi import openapi
 from ranklake.flows.serving.pages import PARAMETERS, ServerPages
 
-VALID = {"run": "run", "handle": "player 1", "contest_id": "3", "path": "latest.parquet", "name": "graph.js",
-         "number": "0", "digest": "0",
+VALID = {"run": "run", "handle": "player 1", "contest_id": "3", "problem": "3-A", "path": "latest.parquet",
+         "name": "graph.js", "number": "0", "digest": "0",
          "handles": "player 1", "q": "pl", "since": "2002-01-01", "until": "2030-01-01"}  # fmt: skip
 
 

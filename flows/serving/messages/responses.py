@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
@@ -135,7 +136,7 @@ def render(answer: Any, form: str, about: Mapping[str, Any]) -> Body:
     table = finite_rows(answer.table)
     if form == "csv":
         sink = pa.BufferOutputStream()
-        csv.write_csv(change_texts(table, safe=True, terminal=False), sink)
+        csv.write_csv(change_texts(_joined(table), safe=True, terminal=False), sink)
         data = sink.getvalue().to_pybytes()
     elif form == "arrow":
         sink = pa.BufferOutputStream()
@@ -147,6 +148,14 @@ def render(answer: Any, form: str, about: Mapping[str, Any]) -> Body:
     else:
         data = _ENCODER.encode({**about, **finite_json(dict(answer.facts)), "rows": table.to_pylist()})
     return Body(data, _TYPES[form])
+
+
+def _joined(table: pa.Table) -> pa.Table:
+    """The table with lists of texts as texts, with semicolons between them."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_list(field.type):
+            table = table.set_column(at, field.name, pc.binary_join(table.column(at), "; "))
+    return table
 
 
 def encoding_for(accepted: str) -> str:

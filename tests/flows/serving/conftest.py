@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from helpers.lakes import commit_often, contest, lake_of, rate_run, small_files, synthetic
 from helpers.names import STRANGE
+from helpers.problems import solve_some
 from helpers.tables import over_years
 
 from ranklake.flows.engines.serial import Serial
@@ -30,6 +31,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
             changing.alias("old one", "player 1", None, "renamed")
         for run in ("run", "hidden"):
             rate_run(lake, run=run)
+        solve_some(lake, ["3", "7", "last/1"])
         smooth_run(lake, "run", Serial())
         publish(lake, "run")
         return lake

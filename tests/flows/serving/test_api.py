@@ -274,7 +274,7 @@ def test_data__a_link_out_of_the_folder_is_not_followed(client: TestClient, lake
 
 
 def addresses() -> list[str]:
-    fill = {"{handle}": "player%201", "{contest_id}": "3"}
+    fill = {"{handle}": "player%201", "{contest_id}": "3", "{problem}": "3-A"}
     query = dict.fromkeys(("/players", "/compare", "/teamrate"), "?handles=Zo%C3%AB") | {"/search": "?q=pl"}
     query["/players/{handle}/between"] = "?since=2002-01-01&until=2004-01-01"
     paths = []
