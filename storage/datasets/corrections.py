@@ -89,15 +89,14 @@ class Corrections:
             rows = np.flatnonzero(keep[a:b]) + a
             in_contest = part.contest(contest).teams
             lo[rows], hi[rows] = _close_up(lo[rows], in_contest and in_contest.keep(keep[a:b]))
-        games = None
         if part.games is not None:  # a game needs both players
-            both = keep[::2] & keep[1::2]
-            keep, games = np.repeat(both, 2), part.games.keep(both)
+            return replace(part, player=player).keep_games(keep[::2] & keep[1::2])
         offsets = np.concatenate([[0], np.cumsum(keep)])[part.offsets]
         teams = None if part.teams is None else part.teams.keep(keep)
         rated = None if part.rated is None else part.rated[keep]
         points = None if part.points is None else part.points[keep]
-        return StandingsPart(part.first_contest, offsets, player[keep], lo[keep], hi[keep], teams, rated, games, points)
+        rows = player[keep], lo[keep], hi[keep]
+        return StandingsPart(part.first_contest, offsets, *rows, teams, rated, points=points)
 
     def named(self, part: StandingsPart) -> Players:
         """The player of each stored row under its current name; the part's own array if no name is replaced."""

@@ -108,6 +108,15 @@ class StandingsPart:
         points = None if self.points is None else self.points[a:b]
         return StandingsPart(start, offsets - a, *rows, teams, rated, games, points)
 
+    def keep_games(self, games: npt.NDArray[np.bool_]) -> StandingsPart:
+        """The same periods with the games of a mask (bool[m]) alone."""
+        assert self.games is not None, "a data set of games"
+        keep = np.repeat(games, 2)
+        offsets = np.concatenate([[0], np.cumsum(keep)])[self.offsets]
+        points = None if self.points is None else self.points[keep]
+        rows = self.player[keep], self.lo[keep], self.hi[keep]
+        return StandingsPart(self.first_contest, offsets, *rows, games=self.games.keep(games), points=points)
+
     def contests_of(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Place in rated order of the contest of each of ``rows``."""
         return np.searchsorted(self.offsets, rows, side="right") - 1 + self.first_contest
