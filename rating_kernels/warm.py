@@ -34,6 +34,7 @@ SCORES = "metrics"  # the kernels of `evaluate` and `search`
 SMOOTHING = "smoothing"  # the kernels of `smooth_history` and `smooth`
 CHANCES = "chances"  # the kernels that learn nu and the advantage from games
 PROBLEMS = "problems"  # the kernels of difficulties of problems, and of ratings from problems
+STATIC = "bradley_terry"  # the kernels of strengths from comparisons without an order in time
 _FEW = 3  # participants of a small round
 
 
@@ -53,6 +54,8 @@ def warm_part(part: str) -> None:
         _learn()
     elif part == PROBLEMS:
         _solve()
+    elif part == STATIC:
+        _compare()
     else:
         {"large": _large, "small": _small}[kind](SYSTEMS[system])
     cache_folder.mark_warm(part)
@@ -114,6 +117,22 @@ def _solve() -> None:
     for n in (_FEW, DIRECT + 1):
         slope_score(Entrants.of(np.linspace(1400.0, 1600.0, n)), one, one, 400.0)
     problem_ratings(one, one, Ragged(np.array([0, 1]), one), one, one)
+
+
+def _compare() -> None:
+    """Fit games of three players, more than one tile of a matrix has, with every option that has kernels of its own."""
+    from .bradley_terry.comparisons import Comparisons, merged
+    from .bradley_terry.covariance import covariance
+    from .bradley_terry.fit import fit
+    from .bradley_terry.params import BradleyTerry
+
+    player = np.arange(100, dtype=np.int32)
+    results = np.tile([1.0, 0.5, 0.0, 1.0], 25)
+    rows = merged(
+        Comparisons.of(player, np.roll(player, 1), results), Comparisons.of(player, np.roll(player, 2), results)
+    )
+    for params in (BradleyTerry(), BradleyTerry(ridge=np.inf, ties="davidson")):
+        covariance(fit(rows, len(player), params), rows, params).of_differences(player[:1], player[1:2])
 
 
 def _small(system: System) -> None:

@@ -27,6 +27,7 @@ _RANGES = {
     "squared rating points a day": (_POINTS[0] ** 2, _POINTS[1] ** 2),
     "hundredths of a rating point an event": (100.0 * _POINTS[0], 100.0 * _POINTS[1]),
     "days": (1e-6, 1e6),  # from a tenth of a second to three millennia
+    "seconds": (1e-1, 1e11),  # the same times
     "rounds": (1e-9, 1e9),
     "wins": (1e-9, 1e9),
     "": (1e-9, 1e9),  # pure numbers: most are factors of about 1

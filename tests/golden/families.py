@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from golden import (
     answers_bar,
+    answers_bradley_terry,
     answers_chances,
     answers_codeforces,
     answers_components,
@@ -69,6 +70,7 @@ FAMILIES = {
     ),
     "topcoder": Family(answers_topcoder.package, answers_topcoder.twin, answers_topcoder.INNER),
     "bar": Family(answers_bar.package, answers_bar.twin),
+    "bt": Family(answers_bradley_terry.package, answers_bradley_terry.twin),
     "elo_r": Family(
         answers_elo_r.package,
         answers_elo_r.twin,

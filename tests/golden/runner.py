@@ -102,6 +102,8 @@ def check(vector: Vector, answers: Answers, excused: Collection[str] = ()) -> No
 def _close(x: Any, y: Any, rtol: float) -> bool:
     if isinstance(y, list):
         return len(x) == len(y) and all(_close(a, b, rtol) for a, b in zip(x, y, strict=True))
+    if isinstance(y, dict):
+        return set(x) == set(y) and all(_close(x[name], y[name], rtol) for name in y)
     if isinstance(y, str) or x is None or y is None:
         return bool(x == y)
     return bool(abs(x - y) <= rtol * max(1.0, abs(y)))  # NaN is close to nothing

@@ -120,14 +120,14 @@ def warm(systems: tuple[str, ...]) -> None:
     """
     from ranklake.rating_kernels import SYSTEMS
     from ranklake.rating_kernels.core import cache_folder
-    from ranklake.rating_kernels.warm import CHANCES, PARTS, PROBLEMS, SCORES, SMOOTHING, is_warm
+    from ranklake.rating_kernels.warm import CHANCES, PARTS, PROBLEMS, SCORES, SMOOTHING, STATIC, is_warm
 
     from ...common.configuration.settings import find_system
     from ...compilation.compile import compile_parts
 
     with usage():
         names = list(dict.fromkeys(find_system(name).name for name in systems or SYSTEMS))
-    parts = [f"{name}.{part}" for name in names for part in PARTS] + [SCORES, SMOOTHING, CHANCES, PROBLEMS]
+    parts = [f"{name}.{part}" for name in names for part in PARTS] + [SCORES, SMOOTHING, CHANCES, PROBLEMS, STATIC]
     missing = [part for part in parts if not is_warm(part)]
     folder = cache_folder.folders()[1]
     if missing and folder is None:
@@ -139,6 +139,6 @@ def warm(systems: tuple[str, ...]) -> None:
 
         seconds = compile_parts(missing, on_compile)
     done = {part.partition(".")[0] for part in missing}
-    for name in [*names, SCORES, SMOOTHING, CHANCES, PROBLEMS]:
+    for name in [*names, SCORES, SMOOTHING, CHANCES, PROBLEMS, STATIC]:
         print_line(f"{name}: {'compiled' if name in done else 'compiled before'}")
     print_line(f"{len(done)} compiled in {seconds:.1f} s; stored in {folder or cache_folder.folders()[0][0]}")

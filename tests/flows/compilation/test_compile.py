@@ -224,7 +224,7 @@ def test_warm__compiles_nothing_twice_and_checks_system_names(invoke: Command, m
     monkeypatch.setattr(compiling, "compile_parts", lambda parts, on_compile: asked.append(list(parts)) or 1.0)
     monkeypatch.setattr("ranklake.rating_kernels.warm.is_warm", lambda part: part == PART)
     result = invoke("warm", "glicko", "glicko")
-    assert asked == [["glicko.large", "metrics", "smoothing", "chances", "problems"]]
+    assert asked == [["glicko.large", "metrics", "smoothing", "chances", "problems", "bradley_terry"]]
     assert "glicko: compiled\n" in result.out
     assert os.environ["NUMBA_CACHE_DIR"] in result.out
     assert "glickoo" in invoke.refuses("warm", "glickoo", code=2)

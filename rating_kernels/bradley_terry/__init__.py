@@ -1,0 +1,1 @@
+"""Strengths of players from comparisons without an order in time: the Bradley-Terry model."""
