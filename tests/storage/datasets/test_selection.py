@@ -86,8 +86,8 @@ def test_settings__are_the_same_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["langage=English"], r"--where langage=English: no game of data set league has this column; did you mean "
-         r"'language'\?; it has 'language', 'turn'; `ranklake ingest games FILE --keep langage --dataset league`"),
+        (["languagge=English"], r"--where languagge=English: no game of data set league has this column; did you mean "
+         r"'language'\?; it has 'language', 'turn'; `ranklake ingest games FILE --keep languagge --dataset league`"),
         (["language=english"], r"has this value; there is 'English'; there are 'Deutsch', 'English'$"),
         (["turn=2", "language=Deutsch"], r"no game of data set league has language=Deutsch and turn=2; some have one"),
     ],
