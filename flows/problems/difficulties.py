@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -113,24 +114,38 @@ class RunProblems:
                 self.used.setdefault(problem, []).append(round_index)
         for rounds in self.used.values():
             rounds.sort()
+        self._n_left_out = len(self.results.rounds) - len(self.chosen)
 
-    def table(self, on_contest: Callable[[ContestProblems], None] = lambda contest: None) -> ProblemTable:
+    def only(self, contest: str) -> RunProblems:
+        """One contest alone; raises as :meth:`check_contest`."""
+        round_index, part = self.check_contest(contest), copy(self)
+        part.chosen = self.chosen[self.results.rounds[self.chosen] == round_index]
+        part.used = {problem: [round_index] for problem, rounds in self.used.items() if round_index in rounds}
+        return part
+
+    def table(
+        self, on_contest: Callable[[ContestProblems], None] = lambda contest: None, found: np.ndarray | None = None
+    ) -> ProblemTable:
         """The difficulties of all problems.
 
         ``on_contest``: called with each contest with results.
+        ``found`` (float64[2, problems]): difficulties and deviations, which are then not computed.
+
         Raises LakeError: the order of the problems of a contest or the time of a solve is unknown, and needed.
         """
         n = len(self.results.problems.ids)
-        counted, solved, found = np.zeros(n), np.zeros(n), np.full((2, n), np.nan)
+        counted, solved = np.zeros(n), np.zeros(n)
         first, solver = np.full(n, np.inf), np.full(n, -1, np.int32)
         batches = list(self._batches(counted, solved, first, solver, on_contest))
         compile_parts([PROBLEMS], announce)
         scale = self.options.scale if self.options.scale is not None else self._fit(batches)
-        for batch in batches:
-            made = difficulties(self._entrants(batch), batch.solved, scale)
-            found[0, batch.problems], found[1, batch.problems] = made
+        if found is None:
+            found = np.full((2, n), np.nan)
+            for batch in batches:
+                made = difficulties(self._entrants(batch), batch.solved, scale)
+                found[0, batch.problems], found[1, batch.problems] = made
         rows = self._rows(scale, counted, solved, found, first, solver)
-        return ProblemTable(rows, scale, len(self.results.rounds) - len(self.chosen))
+        return ProblemTable(rows, scale, self._n_left_out)
 
     def of_contest(self, table: ProblemTable, contest: str | None) -> pa.Table:
         """The rows of the problems of a contest, None for all; raises as :meth:`check_contest`."""
@@ -148,30 +163,13 @@ class RunProblems:
             raise MissingError(f"run {self.rounds.run.name} has no contest {contest!r} with results of problems{near}")
         return int(self.results.rounds[with_results[contest]])
 
-    def contest(self, round_index: int) -> tuple[Field, Solves]:
-        """The field of a contest with results, and its results."""
-        rows = self.chosen[self.results.rounds[self.chosen] == round_index]
-        _, field, found = next(self.results.solves(rows, self.fields, self.options.time_limit is not None))
-        return field, self.in_time(found)
-
     def in_time(self, found: Solves) -> Solves:
         """The results in which solves after the time limit are failures."""
         if self.options.time_limit is None:
             return found
         return found._replace(share=np.where(found.after > self.options.time_limit, 0.0, found.share))
 
-    def counted_in(self, round_index: int, field: Field, found: Solves) -> Iterator[tuple[Longs | None, Longs]]:
-        """Who counts for which problems of a contest; see :func:`.counted.counted_sets`."""
-        own = np.array([p for p, rounds in self.used.items() if round_index in rounds], np.int64)
-        return self._counted(own, round_index, field, found, self.results.problems.positions())
-
-    def _counted(
-        self, own: Longs, round_index: int, field: Field, found: Solves, positions: Floats
-    ) -> Iterator[tuple[Longs | None, Longs]]:
-        contest = self._contests[round_index]
-        return counted_sets(self.options.count, field, found, own, positions, contest)
-
-    def _each_contest(self) -> Iterator[ContestProblems]:
+    def contests(self) -> Iterator[ContestProblems]:
         """All contests with results, in the order of their files."""
         positions = self.results.problems.positions()
         of_round: dict[int, list[int]] = {}
@@ -181,7 +179,8 @@ class RunProblems:
         timed = self.options.time_limit is not None
         for round_index, field, all_found in self.results.solves(self.chosen, self.fields, timed):
             found, own = self.in_time(all_found), np.array(of_round[round_index], np.int64)
-            counted = list(self._counted(own, round_index, field, found, positions))
+            contest = self._contests[round_index]
+            counted = list(counted_sets(self.options.count, field, found, own, positions, contest))
             yield ContestProblems(round_index, field, found, own, counted)
 
     def _batches(
@@ -197,7 +196,7 @@ class RunProblems:
         single = np.array([len(self.used.get(problem, ())) == 1 for problem in range(n)])
         weighted = np.zeros(n)
         shared: dict[int, list[tuple[int, Longs | None]]] = {}
-        for contest in self._each_contest():
+        for contest in self.contests():
             on_contest(contest)
             round_index, field, found, own, sets = contest
             local = np.zeros(n, np.int64)

@@ -7,10 +7,12 @@ import pyarrow as pa
 
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.problems.players import problem_ratings
-from ranklake.storage import LakeError
 
 from ..common.configuration.settings import check_uncertainty
+from ..results.rated_rounds import RatedRounds
+from .answers import Answers, answers_of
 from .difficulties import RunProblems
+from .entrants import Field, Floats
 
 COLUMNS = pa.schema(
     [
@@ -26,51 +28,48 @@ COLUMNS = pa.schema(
 
 
 def problem_players(of: RunProblems, contest: str) -> pa.Table:
-    """The players of a contest by problem rating, best first; columns as of :data:`COLUMNS`.
+    """The players or teams of a contest by problem rating, best first; columns as of :data:`COLUMNS`.
 
     The difficulties are those of all contests of the run. A problem for which a player does not count is left out.
 
     Raises ValueError: the system has no uncertainty of skills.
-    Raises LakeError: the contest has no results, or is one of teams.
+    Raises LakeError: the contest has no results.
     """
     check_uncertainty(of.system, "the rating of players from problems")
-    round_index = of.check_contest(contest)
-    field, found = of.contest(round_index)
-    if field.teams:
-        raise LakeError(f"contest {contest} is one of teams: what a member solved alone is unknown")
+    shown = next(of.only(contest).contests())
+    field, answers = shown.field, answers_of(shown)
     table = of.table()
-    level = {row["problem"]: (row["difficulty"], row["deviation"]) for row in table.rows.to_pylist()}
-    n, ids = len(field.rating), of.results.problems.ids
-    rows, problems = [], []
-    for chosen, own in of.counted_in(round_index, field, found):
-        who = np.arange(n) if chosen is None else chosen
-        rows.append(np.tile(who, len(own)))
-        problems.append(np.repeat(own, len(who)))
-    row, problem = np.concatenate(rows), np.concatenate(problems)
-    order = np.lexsort((problem, row))
-    row, problem = row[order], problem[order]
-    size = len(ids)
-    keys, given = row * size + problem, found.row * size + found.problem
-    share = np.zeros(len(keys))
-    at = np.searchsorted(keys, given)
-    inside = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == given)
-    share[at[inside]] = found.share[inside]
+    places = {row["problem"]: (row["difficulty"], row["deviation"]) for row in table.rows.to_pylist()}
+    ids = of.results.problems.ids
     difficulty, deviation = (
-        np.array([level[ids[number]][place] for number in problem.tolist()], np.float64) for place in range(2)
+        np.array([places[ids[number]][column] for number in answers.problem.tolist()], np.float64)
+        for column in range(2)
     )
-    lengths = np.bincount(row, minlength=n)
+    share = Ragged.from_lengths(np.bincount(answers.row, minlength=len(field.rating)), answers.share)
     sigma = field.sigma * of.system.uncertainty
-    rating, spread = problem_ratings(
-        field.rating, sigma, Ragged.from_lengths(lengths, share), difficulty, deviation, table.scale
-    )
+    rating, deviation = problem_ratings(field.rating, sigma, share, difficulty, deviation, table.scale)
+    return players_table(names_of(of.rounds, field), field.rating, field.sigma, answers, rating, deviation)
+
+
+def names_of(rounds: RatedRounds, field: Field) -> list[str]:
+    """The handle of each participation of a field; those of the members of a team with ``+`` between them."""
+    names: list[list[str]] = [[] for _ in field.rating]
+    for row, handle in zip(field.row.tolist(), rounds.handles_of(field.player).to_pylist(), strict=True):
+        names[row].append(handle)
+    return ["+".join(members) for members in names]
+
+
+def players_table(
+    names: list[str], rating: Floats, sigma: Floats, answers: Answers, level: Floats, deviation: Floats
+) -> pa.Table:
+    """The table of players, best first. ``rating``, ``sigma``: at entry; ``level``, ``deviation``: from problems."""
     columns = {
-        "handle": of.rounds.handles_of(field.player),
-        "mu_prior": field.rating,
-        "sigma_prior": field.sigma,
-        "problems": lengths.astype(np.int32),
-        "solved": np.bincount(row, share, minlength=n),
-        "problem_rating": rating,
-        "problem_deviation": spread,
+        "handle": names,
+        "mu_prior": rating,
+        "sigma_prior": sigma,
+        "problems": np.bincount(answers.row, minlength=len(names)).astype(np.int32),
+        "solved": np.bincount(answers.row, answers.share, minlength=len(names)),
+        "problem_rating": level,
+        "problem_deviation": deviation,
     }
-    found_rows = pa.table(columns, schema=COLUMNS)
-    return found_rows.take(pa.array(np.argsort(-rating, kind="stable")))
+    return pa.table(columns, schema=COLUMNS).take(pa.array(np.argsort(-level, kind="stable")))

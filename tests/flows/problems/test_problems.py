@@ -247,8 +247,10 @@ def test_teams__count_once(invoke: Any, tmp_path: Path, monkeypatch: pytest.Monk
     put(invoke, lake)
     found = shown(invoke, lake)
     assert (found["A"]["counted"], found["A"]["solved"]) == (3, 1)
-    words = ("problems", "--run", "run", "--contest", "x", "--players", "--lake", lake.url)
-    assert "is one of teams" in invoke.refuses(*words)
+    words = ("problems", "--run", "run", "--contest", "x", "--players", "--format", "json", "--lake", lake.url)
+    rows = json.loads(invoke(*words).out)
+    assert [row["handle"] for row in rows] == ["ann+bob", "dan+eva", "cid"]
+    assert [row["solved"] for row in rows] == [1, 0, 0]
 
 
 def test_systems_without_uncertainty__are_certain(invoke: Any, lake: Lake) -> None:
