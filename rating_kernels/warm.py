@@ -109,14 +109,15 @@ def _learn() -> None:
 
 
 def _solve() -> None:
-    """The difficulties of a problem and the slope, with a table and without one, and a rating from a problem."""
+    """The difficulties of a problem and the slope, with a table and without one, and a joint estimate."""
     from .problems.difficulty import DIRECT, Entrants, slope_score
-    from .problems.players import problem_ratings
+    from .problems.joint import Answers, estimate_jointly
 
     one = np.ones(1)
     for n in (_FEW, DIRECT + 1):
         slope_score(Entrants.of(np.linspace(1400.0, 1600.0, n)), one, one, 400.0)
-    problem_ratings(one, one, Ragged(np.array([0, 1]), one), one, one)
+    nothing = np.zeros(1, np.int64)
+    estimate_jointly(one, one, Answers(nothing, nothing, one))
 
 
 def _compare() -> None:

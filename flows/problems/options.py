@@ -22,6 +22,7 @@ class ProblemOptions:
     ``time_limit``: later solves count as failures, seconds after the start of the contest; None for no limit.
     ``scale``: rating points in which the odds of a solve change tenfold; None: fit it to all solves.
     ``uncertain``: whether uncertain ratings flatten the chances; None: if the system has an uncertainty of skills.
+    ``joint``: estimate levels of players and difficulties together (:mod:`.joint`), not from the ratings at entry.
     Raises ValueError: a value is out of range.
     """
 
@@ -29,6 +30,7 @@ class ProblemOptions:
     time_limit: float | None = None
     scale: float | None = SCALE
     uncertain: bool | None = None
+    joint: bool = False
 
     def __post_init__(self) -> None:
         if self.count not in COUNTS:
@@ -37,3 +39,5 @@ class ProblemOptions:
             raise ValueError(f"time_limit must be > 0 seconds and finite, got {self.time_limit}")
         if self.scale is not None and not LEAST <= self.scale <= GREATEST:
             raise ValueError(f"scale must be from {LEAST:g} to {GREATEST:g} rating points, got {self.scale}")
+        if self.joint and self.scale is None:
+            raise ValueError("a joint estimate needs a scale: it is fitted to ratings, which are unknown here")

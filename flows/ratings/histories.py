@@ -27,6 +27,7 @@ from ..frames.rating import RatedResults
 from ..frames.results import Reading
 from ..frames.run_state import RunState
 from ..problems.difficulties import RunProblems
+from ..problems.joint import joint_tables
 from ..problems.options import ProblemOptions
 from ..results.components import Components
 from ..results.display import Display
@@ -179,6 +180,8 @@ class RunHistory:
     def problems(self, options: ProblemOptions, contest: str | None) -> pa.Table:
         """The difficulties of the problems of the run's contests, or of one of them."""
         found = RunProblems(Lake.open(self.lake), self.run, options)
+        if options.joint:
+            return joint_tables(found, contest).problems.rows
         return found.of_contest(found.table(), contest)
 
     def components(self, stop: int | None = None) -> Components:

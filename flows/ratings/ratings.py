@@ -439,6 +439,7 @@ class Ratings(PlayerRatings[FrameT]):
         time_limit: float | None = None,
         scale: float | Literal["fit"] = SCALE_OF_PROBLEMS,
         uncertain: bool | None = None,
+        joint: bool = False,
     ) -> FrameT:
         """How difficult the problems of a run's contests were: a player with the rating ``difficulty`` solves the
         problem with chance 1/2.
@@ -456,6 +457,8 @@ class Ratings(PlayerRatings[FrameT]):
             Rating points in which the odds of a solve change tenfold; ``"fit"`` chooses it by all solves.
         uncertain
             Whether uncertain ratings flatten the chances; by default if the system has an uncertainty.
+        joint
+            Estimate players and problems together, from the results of ``contest`` or of all contests.
 
         Returns
         -------
@@ -468,11 +471,11 @@ class Ratings(PlayerRatings[FrameT]):
         ValueError
             The ratings are not those of a run in a lake (:meth:`open`), or an argument is out of range.
         LakeError
-            The data set of the run has no results of problems.
+            The data set of the run has no results of problems, or a joint estimate does not converge.
         """
         if self._source is None:
             raise ValueError("problems are those of a run in a lake: Ratings.open(lake, run) opens one")
-        options = ProblemOptions(count, time_limit, None if scale == "fit" else float(scale), uncertain)
+        options = ProblemOptions(count, time_limit, None if scale == "fit" else float(scale), uncertain, joint)
         found: FrameT = as_kind(self._source.problems(options, contest), self._kind)
         return found
 

@@ -18,7 +18,7 @@ from timing import Best, Options, Result
 
 import ranklake
 
-PACKAGES = ("Elo-MMR-Py", "numpy", "numba", "pyarrow")
+PACKAGES = ("Elo-MMR-Py", "girth", "numpy", "numba", "pyarrow")
 UNITS = {"seconds": "s", "ms": "ms", "ns": "ns", "bytes": "bytes"}
 
 

@@ -17,11 +17,11 @@ def test_page__shows_what_its_examples_print(
     follow: Follow, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names: dict[str, Any] = {}
-    school, compare = (compile(block, "problems.md", "exec") for block in blocks_of(TEXT, "python"))
-    commands, players = blocks_of(TEXT, "sh")
+    school, *compare = (compile(block, "problems.md", "exec") for block in blocks_of(TEXT, "python"))
     exec(school, names)
-    printed = "\n".join(follow(commands) + follow(players))
-    exec(compare, names)
+    printed = "\n".join(line for commands in blocks_of(TEXT, "sh") for line in follow(commands))
+    for block in compare:
+        exec(block, names)
     printed = rows(printed + capsys.readouterr().out)
     for line in "".join(block for block in blocks_of(TEXT, "text") if "sum of" not in block).splitlines():
         assert re.sub(r"\s+", " ", line) in printed

@@ -35,7 +35,9 @@ from ..terminal.process import without_pandas
 @click.option("--top", type=click.IntRange(1, 2**31), default=20, show_default=True, help="Number of rows.")
 @click.option("--all", "everything", is_flag=True, help="All rows.")
 @click.option("--players", is_flag=True, help="Instead, the players of --contest with their ratings from the problems "
-              "that they solved there.")  # fmt: skip
+              "that they solved there; with --joint perhaps of all contests.")  # fmt: skip
+@click.option("--joint", is_flag=True, help="Estimate players and problems together, from the results of --contest or "
+              "of all contests.")  # fmt: skip
 @rows_format("csv and json have full precision.")
 @wide_option
 @lake_option
@@ -50,6 +52,7 @@ def problems(
     top: int,
     everything: bool,
     players: bool,
+    joint: bool,
     form: Form,
     lake: LakeAddress,
 ) -> None:
@@ -67,15 +70,22 @@ def problems(
     with usage():
         if scale is not None and fit_scale:
             raise ValueError("--scale and --fit-scale exclude each other")
-        if players and contest is None:
+        if joint and fit_scale:
+            raise ValueError("--joint and --fit-scale exclude each other: a scale is fitted to ratings; give --scale")
+        if players and contest is None and not joint:
             raise ValueError("--players shows the players of one contest: name it with --contest")
         chosen = None if fit_scale else SCALE if scale is None else scale
-        options = ProblemOptions(counts, time_limit, chosen, uncertain)
+        options = ProblemOptions(counts, time_limit, chosen, uncertain, joint)
     chosen_run = ChosenRun(run, lake)
     opened = chosen_run.open()
     with progress(f"reading {run}", "participations") as update, usage():
         found = RunProblems(opened, run, options, update)
-        if players:
+        if joint:
+            from ...problems.joint import joint_tables
+
+            both = joint_tables(found, contest)
+            rows, notes = both.players if players else both.problems.rows, both.problems.notes()
+        elif players:
             from ...problems.players import problem_players
 
             rows, notes = problem_players(found, contest or ""), []

@@ -220,6 +220,34 @@ def test_players__have_a_rating_from_problems(invoke: Any, lake: Lake) -> None:
     assert "4 of 4 players" in invoke(*words).out
 
 
+def test_joint__estimates_players_and_problems_together(
+    invoke: Any, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(invoke, lake)
+    found = shown(invoke, lake, "--joint")
+    assert found["A"]["counted"] == 7
+    frame = Ratings.open(lake, "run").problems(joint=True)
+    assert dict(zip(frame["problem"], frame["difficulty"], strict=True)) == {p: found[p]["difficulty"] for p in found}
+    alone = shown(invoke, lake, "--joint", "--contest", "spring")
+    assert {p: row["counted"] for p, row in alone.items()} == {"A": 4, "B": 4}
+    assert alone["B"]["difficulty"] > alone["A"]["difficulty"]
+    words = ("problems", "--run", "run", "--joint", "--players", "--lake", lake.url)
+    rows = json.loads(invoke(*words, "--format", "json").out)
+    assert {row["handle"]: (row["problems"], row["solved"]) for row in rows} == {
+        "ann": (4, 2), "bob": (4, 1), "cid": (2, 0), "dan": (2, 0), "eva": (2, 1)
+    }  # fmt: skip
+    monkeypatch.setattr("ranklake.rating_kernels.problems.joint.SWEEPS", 1)
+    error = invoke.refuses(*words)
+    assert "run run has no joint estimate of players and problems: places still move by" in error
+    assert "; estimate one contest alone" in error
+    assert "alone" not in invoke.refuses(*words, "--contest", "spring")
+    monkeypatch.setattr("ranklake.flows.problems.joint.TOGETHER", 2)
+    assert "run run has 3 problems, a joint estimate at most 2; estimate one contest alone" in invoke.refuses(*words)
+    assert "--joint and --fit-scale exclude each other" in invoke.refuses(*words, "--fit-scale", code=2)
+    with pytest.raises(ValueError, match="a joint estimate needs a scale"):
+        Ratings.open(lake, "run").problems(joint=True, scale="fit")
+
+
 def test_ratings__have_the_problems_of_their_run(invoke: Any, lake: Lake) -> None:
     put(invoke, lake)
     ratings = Ratings.open(lake, "run")
@@ -251,6 +279,8 @@ def test_teams__count_once(invoke: Any, tmp_path: Path, monkeypatch: pytest.Monk
     rows = json.loads(invoke(*words).out)
     assert [row["handle"] for row in rows] == ["ann+bob", "dan+eva", "cid"]
     assert [row["solved"] for row in rows] == [1, 0, 0]
+    together = json.loads(invoke(*words, "--joint").out)
+    assert [row["handle"] for row in together] == ["ann+bob", "dan+eva", "cid"]
 
 
 def test_systems_without_uncertainty__are_certain(invoke: Any, lake: Lake) -> None:
@@ -258,4 +288,5 @@ def test_systems_without_uncertainty__are_certain(invoke: Any, lake: Lake) -> No
     rate_run(lake, run="plain", system="codeforces")
     words = ("problems", "--run", "plain", "--lake", lake.url)
     assert invoke(*words).code == 0
-    assert "needs the uncertainty of skills" in invoke.refuses(*words, "--uncertain", code=2)
+    for option in ("--uncertain", "--joint"):
+        assert "needs the uncertainty of skills" in invoke.refuses(*words, option, code=2)
