@@ -267,9 +267,9 @@ def test_alias__merges_two_players_unless_they_met(lake: Lake) -> None:
     assert list(verify_dataset(Dataset.open(lake, "league"))) == []
 
 
-@pytest.mark.parametrize("column", ["player", "opponent", "score", "time_seconds", "advantage", "points"])
+@pytest.mark.parametrize("column", ["player", "opponent", "score", "time_seconds", "advantage", "points", "x_side"])
 def test_verify__names_a_file_with_another_game(lake: Lake, column: str) -> None:
-    ingest_periods(lake, as_periods(with_points(FAVOURED)))
+    ingest_periods(lake, as_periods(with_points(COVARIED)))
     file = Dataset.open(lake, "league").contests.column("file")[0].as_py()
     path = f"league/standings/{file}"
     table = lake.read_table(path, "games")
