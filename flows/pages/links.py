@@ -1,7 +1,8 @@
 """Addresses of the pages, relative to the page that has them, so that a site works at any address; names and dates.
 
 ``player``, ``contest`` and ``group`` are the pages of one thing, ``leaderboard`` and ``contests`` a page of these, from
-0, and ``page`` one of the others by its name: ``contests``, ``distribution``, ``groups``, ``compare``. The scripts are
+0, and ``page`` one of the others by its name: ``contests``, ``distribution``, ``groups``,
+``problems``, ``compare``. The scripts are
 told what ``data`` they read, and the ``root`` of their addresses.
 """
 
@@ -74,6 +75,15 @@ class SiteLinks:
     def contest(self, contest_id: str) -> str:
         return f"contest.html?id={quote(contest_id, '')}"
 
+    def problem(self, problem: str) -> str:
+        return f"problem.html?id={quote(problem, '')}"
+
+    def problems(self, page: int) -> str:
+        return self._of_version(f"problems/{page:03}.html" if page else "problems.html")
+
+    def player_problems(self, handle: str, chance: str) -> str:
+        return f"player-problems.html?h={quote(handle, '')}&chance={chance}"
+
     def static(self, name: str) -> str:
         return f"{self.assets}{name}"
 
@@ -91,6 +101,10 @@ class SiteLinks:
 
     def lasting_contest(self, contest_id: str) -> str:
         """The page of a contest has the digest of its content in its name."""
+        return ""
+
+    def lasting_problem(self, problem: str) -> str:
+        """The page of a problem has the digest of its content in its name."""
         return ""
 
     def card_of_player(self, handle: str) -> str:
@@ -177,6 +191,17 @@ class ServerLinks:
         query = ({"page": str(page)} if page else {}) | ({"q": q} if q else {})
         return f"{self.home}/c/{quote(contest_id, '')}{f'?{urlencode(query)}' if query else ''}"
 
+    def problem(self, problem: str) -> str:
+        return f"{self.page('problems')}/{quote(problem, '')}"
+
+    def problems(self, page: int, /, **chosen: str) -> str:
+        """A page of the list of problems; ``chosen`` as for :meth:`leaderboard`."""
+        return _with_query(self.page("problems"), page, chosen)
+
+    def player_problems(self, handle: str, page: int = 0, /, **chosen: str) -> str:
+        """A page of the problems that a player solves with a chance; ``chosen`` as for :meth:`leaderboard`."""
+        return _with_query(f"{self.player(handle)}/problems", page, chosen)
+
     def preview(self, result: str, page: int = 0, q: str = "") -> str:
         """A page of the changes of a preview that the server keeps."""
         query = {"result": result} | ({"page": str(page)} if page else {}) | ({"q": q} if q else {})
@@ -205,6 +230,9 @@ class ServerLinks:
 
     def lasting_contest(self, contest_id: str) -> str:
         return self.contest(contest_id)
+
+    def lasting_problem(self, problem: str) -> str:
+        return self.problem(problem)
 
     def card_of_player(self, handle: str) -> str:
         return self.absolute(f"{self.player(handle)}/{CARD}")

@@ -43,6 +43,7 @@ class RunFacts:
     ``components``: a line about players who never met; empty if there is one component, or if it is not known.
     ``places``: a line about the intervals of places and the provisional players; empty without both.
     ``n_provisional``: number of provisional players, who have no place.
+    ``n_problems``: number of problems with difficulties; without any no page has a link to them.
     ``has_performance``: whether its system has performances; without them no page has a column of them.
     ``brand``: how the run presents itself.
     ``names``, ``countries``: display name and country by handle, of the players who have one.
@@ -63,6 +64,7 @@ class RunFacts:
     names: Mapping[str, str] = field(default_factory=dict)
     countries: Mapping[str, str] = field(default_factory=dict)
     has_performance: bool = True
+    n_problems: int = 0
 
     @property
     def title(self) -> str:

@@ -49,6 +49,8 @@ def sharing(template: str, run: Any, links: Links, context: Mapping[str, Any]) -
         period = context["period"]
         about = contest_text(run.brand, period["n_players"], n_games=period["n_games"])
         return _of_contest(run, links, period, about)
+    if template == "problem" and context["problem"]:
+        return _of_problem(run, links, context["problem"])
     address = links.absolute(links.lasting(template)) if _is_lasting(template, context) else ""
     feed = links.feed() if template in ("leaderboard", "contests") else ""
     return Sharing(_of_run(run), address, links.picture_of_run(), feed=feed)
@@ -58,7 +60,7 @@ def _is_lasting(template: str, context: Mapping[str, Any]) -> bool:
     """Whether the page is not one of a part: a page of a list, a group, players compared."""
     chosen = any(context.get("chosen", {}).values()) or bool(context.get("heading"))
     return (
-        template not in ("error", "preview", "compare", "player", "contest", "period")
+        template not in ("error", "preview", "compare", "player", "contest", "period", "problem", "player_problems")
         and not context.get("start")
         and not chosen
     )
@@ -107,6 +109,14 @@ def _of_contest(run: Any, links: Links, contest: Mapping[str, Any], about: str) 
     event |= ({"endDate": date[2:]} if date[2:3].isdigit() else {}) | ({"url": address} if address else {})
     shown = _picture(links, links.card_of_contest(contest["contest_id"]))
     return Sharing(_cut(f"{name}{date}: {about}"), address, *shown, "article", data=event)
+
+
+def _of_problem(run: Any, links: Links, problem: Mapping[str, Any]) -> Sharing:
+    difficulty = problem["difficulty"]
+    level = "" if difficulty is None else f"difficulty {run.format.rating(difficulty)}, "
+    about = f"{short(problem['name'])}: {level}solved by {problem['solved']:,.6g} of {problem['counted']:,.6g}."
+    address = links.absolute(links.lasting_problem(problem["problem"]))
+    return Sharing(_cut(about), address, links.picture_of_run(), kind="article")
 
 
 def _picture(links: Links, card: str) -> tuple[str, bool]:

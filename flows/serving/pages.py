@@ -30,6 +30,7 @@ from ..pages.views import players as players_page
 from ..pages.views import preview as preview_page
 from ..pages.views import run as run_page
 from ..pages.views.graph_data import Window
+from . import problem_pages
 from .endpoints import MOST_COMPARED, Moved, check_title, group_of, no_contest
 from .messages.parameters import Parameter, parse_form
 from .messages.problems import Problem
@@ -101,6 +102,7 @@ PARAMETERS = {  # of the query, by route; a page sees no others
         Parameter("page", "integer", "Number of the page of its changes.", 0, 0, 9_999_999),
         Parameter("q", "text", "Only participants with this in the name.", "", 0, 100),
     ),
+    **problem_pages.PARAMETERS,
 }  # fmt: skip
 
 
@@ -124,9 +126,12 @@ class ServerPages:
             self._page("/{run}/distribution", "distribution", _distribution, ("handle", "handle2", "year")),
             self._page("/{run}/groups", "groups", lambda run, links, _: groups_page.groups(run.groups_table, links)),
             self._page("/{run}/compare", "compare", _compare, ("h",)),
+            self._page(problem_pages.LIST, "problems", problem_pages.listed),
+            self._page(f"{problem_pages.LIST}/{{problem:{TEXT}}}", "problem", problem_pages.problem),
             Route("/{run}/preview", self._preview, methods=["GET", "POST"]),
             Route(f"{player}/graph.svg", self._picture("graph")),
             Route(f"{player}/badge.svg", self._picture("badge")),
+            Route(f"{player}/problems", self._player_problems),
             Route(contest, self._contest),
             Route(player, self._player),
         ]
@@ -148,6 +153,8 @@ class ServerPages:
             facts, names = run_page.facts(run), problem.facts.get("near", ())
             if "contest_id" in request.path_params:
                 near = [(one, links.contest(one)) for one in names]
+            elif "problem" in request.path_params:
+                near = [(one, links.problem(one)) for one in names]
             else:
                 near = [(facts.name_of(one), links.player(one)) for one in names]
             if "last" in problem.facts:
@@ -208,6 +215,16 @@ class ServerPages:
         if current not in (None, handle):
             return RedirectResponse(links_of(request).player(current), 301, _HEADERS)
         return await self._render(request, "player", _one_player, _PLAYER, long=_of_places(request))
+
+    async def _player_problems(self, request: Request) -> Response:
+        """The problems that a player solves with a chance."""
+        run, handle = run_of(request), request.path_params["handle"]
+        if (current := run.handles.current(handle)) is None and (whole := f"{handle}/problems") in run.handles:
+            request.path_params["handle"] = whole
+            return await self._player(request)
+        if current not in (None, handle):
+            return RedirectResponse(links_of(request).player_problems(current), 301, _HEADERS)
+        return await self._render(request, "player_problems", problem_pages.for_player, problem_pages.OF_PLAYER)
 
     async def _preview(self, request: Request) -> Response:
         """The form for a preview; by POST with the changes, or with the reason why there are none.

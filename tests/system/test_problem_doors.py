@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+from html import escape
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -51,6 +55,31 @@ def check_problems(lake: Lake, invoke: Command) -> None:
             rows = client.get(f"{api}/problems", params={"contest": contest}).json()["rows"]
             assert [row["problem"] for row in rows] == shown
             assert STRANGE in shown
+            check_page(client.get(f"/run/c/{contest}").text, command, [*rows])
+        check_page(client.get("/run/problems").text, command, command)
+        player = client.get(f"{api}/leaderboard").json()["rows"][0]["handle"]
+        query = {"chance": 0.5, "width": 0.5}
+        rows = client.get(f"{api}/players/{player}/problems", params=query).json()["rows"]
+        page = client.get(f"/run/p/{player}/problems", params=query).text
+        check_page(page, command, rows)
+        chances = [f"<td>{min(max(round(row['chance'] * 100), 1), 99)} %" for row in rows]
+        assert re.findall(r"<td>\d+ %", page) == chances
+        assert f'/run/p/{quote(player)}/problems?chance=0.8"' in client.get(f"/run/p/{player}").text
+
+
+def check_page(page: str, command: list[dict[str, Any]], rows: list[dict[str, Any]]) -> None:
+    """Hold the table of a page to the rows of the command."""
+    table = page.partition('id="problems"')[2].partition("</table>")[0]
+    known = {row["problem"]: row for row in command}
+    shown = re.findall(r'<tr><td><a href="/run/problems/([^"]*)">', table)
+    assert sorted(shown) == sorted(quote(row["problem"], "") for row in rows)
+    for problem in shown:
+        row = known[unquote(problem)]
+        difficulty = f"<td>{escape({'above': '> ', 'below': '< '}.get(row['bound'], ''))}{row['difficulty']:.0f}<td"
+        cells = table.partition(f'/run/problems/{problem}"')[2].partition("<tr>")[0]
+        assert difficulty in cells
+        assert f">{row['deviation']:.0f}<td" in cells
+        assert f"<td>{row['solved']:g} of {row['counted']:g}" in cells
 
 
 def test_problems__are_the_same_at_every_door(tmp_path: Path, invoke: Command) -> None:

@@ -18,6 +18,7 @@ from ...answers.run import PublishedRun
 from ...common.finite import finite_rows
 from ..links import ServerLinks
 from ..rows import first_rows, page_edges
+from .problems.lists import of_contest
 
 PAGE_ROWS = 200  # of a page of standings
 MOVERS = 5  # of the largest gains, and of the largest losses
@@ -46,7 +47,9 @@ def contest(run: PublishedRun, links: ServerLinks, contest_id: str, page: int = 
         rows |= {name: table.column(name).to_pylist() for name in LEADERBOARD_PLACES}
     steps = steps_of(run, links, contest_id)
     address = lambda number, q=q: links.contest(contest_id, page=number, q=q)  # noqa: E731
-    return standings(about, rows, found.total, page, q, PAGE_ROWS, names=run.names, steps=steps, address=address)
+    own = [] if page or q else of_contest(run, links, contest_id)
+    more: dict[str, Any] = {"names": run.names, "steps": steps, "address": address, "problems": own}
+    return standings(about, rows, found.total, page, q, PAGE_ROWS, **more)
 
 
 def steps_of(run: PublishedRun, links: ServerLinks, contest_id: str) -> Steps:
@@ -74,6 +77,7 @@ def standings(
     steps: Steps = NO_STEPS,
     address: Callable[..., str] = lambda number, q="": "",
     data: str = "",
+    problems: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """A page of the standings of a contest.
 
@@ -87,6 +91,7 @@ def standings(
     ``steps``: the contests before and after.
     ``address``: of a page by its number, with the ``q``; other pages are found with another ``q``.
     ``data``: address of all rows as data.
+    ``problems``: the rows of the template ``problem_table``.
     Raises as :func:`shown_rows`.
     """
     found = rows if not q else select(rows, named(rows, q, names))
@@ -98,6 +103,7 @@ def standings(
         "contest": known, "rows": shown_rows(found, edges, page, most), "q": q, "page": page,
         "n_pages": len(edges) - 1, "n_found": _count(found), "first": edges[page], "gains": gains, "losses": losses,
         "previous": steps[0], "next": steps[1], "address": address, "data": data,
+        "problems": problems,
     }  # fmt: skip
 
 

@@ -28,4 +28,5 @@ def facts(run: PublishedRun) -> RunFacts:
         names=run.names,
         countries=run.countries,
         has_performance=run.has_performance,
+        n_problems=known["n_problems"],
     )

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import re
 import tomllib
+from functools import partial
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -28,6 +29,8 @@ from ranklake.flows.pages.render import POLICY, RunFacts, Templates
 from ranklake.flows.pages.rows import standing_rows
 from ranklake.flows.pages.views import contests as contests_page
 from ranklake.flows.pages.views import leaderboard as leaderboard_page
+from ranklake.flows.pages.views.problems.lists import problem_rows
+from ranklake.flows.pages.views.problems.one import problem as one_problem
 from ranklake.flows.results.rating_format import RatingFormat
 from ranklake.flows.results.titles import CODEFORCES, NONE, Title, Titles
 
@@ -110,7 +113,14 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
     board = {"place": [1], "handle": [name], "rating": [1500], "sigma": [100], "n_rounds": [2], "max_rating": [1500],
              "last_time_seconds": [0]}  # fmt: skip
     rows = {"place": [1, 2], "handle": [name, "b"], "perf": [None, 1500], "rating": [1500, 1400], "change": [None, -9]}
-    about = {"contest_id": name, "name": name, "url": name, "time_seconds": None, "n_players": 2, "n_rows": 2}
+    about: dict[str, Any] = {
+        "contest_id": name,
+        "name": name,
+        "url": name,
+        "time_seconds": None,
+        "n_players": 2,
+        "n_rows": 2,
+    }
     pair = {"handle": name, "against": name, "wins": 1, "losses": 0, "draws": 1, "chance": 0.5,
             "difference": 9.0, "deviation": 90.0, "skill_chance": 0.54,
             "win": 0.4, "draw": 0.2, "loss": 0.4}  # fmt: skip
@@ -168,7 +178,8 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
     section = {"name": name, "n": 2, "rows": [group | {"address": links.group(name, name)}]}
     board |= {"country": [name], "place_high": [1], "place_low": [2], "missing": ["2 more rounds"]}
     page = leaderboard_page.board(board, page=0, n_pages=2, total=2, heading=name, **some)
-    return server | {
+    of_problems = problem_pages(name, templates, run, links)
+    return server | of_problems | {
         "leaderboard": templates.render("leaderboard", run, links, **page),
         "groups": templates.render("groups", run, links, sections=[section]),
         "player": templates.render("player", run, links, **one),
@@ -179,6 +190,33 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
             about, rows | teams, 2, q=name[:1], data=links.static("rows.json"), **beside)),
         "distribution": templates.render("distribution", run, links, **shown),
     }  # fmt: skip
+
+
+def problem_pages(name: str, templates: Templates, run: RunFacts, links: Links) -> dict[str, str]:
+    """The pages of problems, on the server and on the site."""
+    bands = [{"low": 1500.0, "high": 1600.0, "counted": 9.0, "solved": 3.0, "share": 1 / 3}]
+    found = {
+        "problem": name, "name": f"{name} ", "contest": name, "contests": 1, "difficulty": 1700.0, "deviation": 50.0,
+        "counted": 9.0, "solved": 3.0, "share": 1 / 3, "bound": "above", "rating_80": 1940.8, "first_solved": 60.0,
+        "first_solver": name, "url": name, "tags": [name], "scale": 400.0, "bands": bands, "contest_ids": [name],
+    }  # fmt: skip
+    rows = problem_rows([found | {"chance": 0.8, "unsolved": False}], links.problem, {name: name})
+    of_list = {"rows": rows, "total": 1, "all": 2, "page": 1, "n_pages": 3, "pages": links.problems}
+    form = dict.fromkeys(("contest", "tag", "q", "order", "min", "max"), name)
+    further = {"form": form, "orders": [], "tags": [name], "tagged": True, "contest_name": name, "chosen": form}
+    made = {"problems": templates.render("problems", run, links, **of_list, **further)}
+    contests = [(name, links.contest(name), 0)]
+    run, beside = dataclasses.replace(run, n_problems=2), {"place": [1], "handle": [name], "rating": [1], "change": [9]}
+    about = {"contest_id": name, "name": name, "url": name, "time_seconds": None, "n_players": 1}
+    address = lambda number, q="": links.contest(name)  # noqa: E731
+    shown = contests_page.standings(about, beside, 1, problems=rows, address=address)
+    made["contest with problems"] = templates.render("contest", run, links, **shown)
+    made["problem"] = templates.render("problem", run, links, **one_problem(found, contests, run.format))
+    if isinstance(links, ServerLinks):
+        pages = partial(links.player_problems, name, chance="0.8")
+        own = {"handle": name, "form": {"chance": name, "width": name, "unsolved": True}, "chance": 0.8, "width": 0.05}
+        made["player_problems"] = templates.render("player_problems", run, links, **of_list | own | {"pages": pages})
+    return made
 
 
 @pytest.mark.quick("*-0", "*-1", "*-2", "*-3")
