@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from ranklake.storage.lake.schemas import PUBLISHED, RESULTS
+
 
 def _field(name: str, kind: pa.DataType, meaning: str, unit: str = "") -> pa.Field:
     return pa.field(name, kind, metadata={"meaning": meaning, **({"unit": unit} if unit else {})})
 
 
 _POINTS = "rating points"
+_OF_RESULTS = (("problem", pa.string()), ("share", pa.float64()), ("after", pa.float64()), ("attempts", pa.int32()))
 COLUMNS = pa.schema(
     [
         _field("problem", pa.string(), "id of the problem"),
@@ -36,6 +39,22 @@ ABOUT = pa.schema(
     ]
 )
 """What the table of problems says of one, beside its name."""
+
+OF_PROBLEMS = {
+    name: pa.schema([field.with_nullable(True) for field in fields])
+    for name, fields in {
+        "problems": [
+            *COLUMNS,
+            ABOUT.field("url"),
+            _field("tags", pa.string(), "topics, separated by ; null if unknown"),
+        ],
+        "results": [
+            *(PUBLISHED["ratings"].field(name) for name in ("round_index", "contest_id", "player", "handle")),
+            *(RESULTS.field(name).with_type(kind) for name, kind in _OF_RESULTS),
+        ],
+    }.items()
+}
+"""Further published tables, of runs whose data set has results of problems."""
 
 BAND = 100.0  # rating points, of the bands in which participants are counted
 PROBLEM_ROWS = pa.schema(

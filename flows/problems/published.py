@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from ranklake.storage import Lake
-
-from .columns import BAND, PROBLEM_ROWS, SOLVES
+from .columns import BAND, OF_PROBLEMS, PROBLEM_ROWS, SOLVES
 from .difficulties import ContestProblems, RunProblems
 from .entrants import Field, Floats, Ints, Longs
-from .options import ProblemOptions
 
 
 class RunProblemTables(NamedTuple):
@@ -29,9 +27,8 @@ class RunProblemTables(NamedTuple):
     left_out: int
 
 
-def problem_tables(lake: Lake, run: str) -> RunProblemTables:
-    """The problems of a run, by the default options; raises as :class:`RunProblems`."""
-    of = RunProblems(lake, run, ProblemOptions())
+def problem_tables(of: RunProblems) -> RunProblemTables:
+    """The problems of a run; raises as :meth:`RunProblems.table`."""
     seen = _Seen(len(of.results.problems.ids))
     found = of.table(seen.add)
     number = {name: at for at, name in enumerate(of.results.problems.ids)}
@@ -51,6 +48,28 @@ def problem_tables(lake: Lake, run: str) -> RunProblemTables:
     uncertainty = float(of.system.uncertainty) if of.uncertain else 0.0
     problems = pa.table(columns, schema=PROBLEM_ROWS)
     return RunProblemTables(problems, seen.solves(order), found.scale, uncertainty, found.n_left_out)
+
+
+def published_problems(tables: RunProblemTables) -> pa.Table:
+    """The table ``problems`` of :data:`OF_PROBLEMS`, hardest first."""
+    schema, rows = OF_PROBLEMS["problems"], tables.problems
+    tags = [None if tags is None else ";".join(tags) for tags in rows.column("tags").to_pylist()]
+    return (
+        rows.select(schema.names)
+        .set_column(schema.names.index("tags"), schema.field("tags"), pa.array(tags, pa.string()))
+        .cast(schema)
+    )
+
+
+def published_results(of: RunProblems, contest_ids: pa.StringArray, start: int) -> Iterator[pa.RecordBatch]:
+    """The table ``results`` of :data:`OF_PROBLEMS` for the rounds from ``start`` on; ``contest_ids`` of all rounds."""
+    schema = OF_PROBLEMS["results"]
+    wanted = of.chosen[of.results.rounds[of.chosen] >= start]
+    for rows in of.results.rows(wanted, of.fields):
+        index, player = (rows.column(name).combine_chunks() for name in ("round_index", "player"))
+        named = {"contest_id": contest_ids.take(index), "handle": of.rounds.handles_of(player.to_numpy())}
+        columns = {name: rows.column(name) for name in rows.column_names} | named
+        yield from pa.table([columns[name] for name in schema.names], schema=schema).combine_chunks().to_batches()
 
 
 class _Seen:
@@ -98,7 +117,7 @@ class _Seen:
         """The table ``SOLVES``; ``order`` has the number of the problem of each row."""
         row = np.zeros(len(self._bands), np.int64)
         row[order] = np.arange(len(order))
-        player, problem = (np.concatenate([np.empty(0, np.int32), *part]) for part in zip(*self._solves, strict=True))
+        player, problem = (np.concatenate([np.empty(0, np.int32), *(one[k] for one in self._solves)]) for k in range(2))
         keys = np.unique(player * np.int64(len(row)) + row[problem])
         columns = (np.asarray(part, np.int32) for part in np.divmod(keys, max(len(row), 1)))
         return pa.table(list(columns), schema=SOLVES)

@@ -122,6 +122,38 @@ class RunResults:
                     raise LakeError(f"contest {contest} of data set {self._dataset.name} {rule}; ingest its times")
                 yield int(self.rounds[row]), field, found
 
+    def rows(self, rows: Longs, fields: Fields) -> Iterator[pa.Table]:
+        """The results of those who took part in some contests, under their current names; a table a file.
+
+        Columns of ``schemas.RESULTS`` with ``round_index`` in place of the contest; every member of a team has its row.
+        """
+        for own, offsets, table in self._stored.parts(rows.tolist()):
+            numbers, kept, players = self.problems.numbers(table.column("problem")), [], []
+            for row, a, b in zip(own, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+                player, at = table.column("player").slice(a, b - a).to_numpy(), np.arange(a, b)
+                if self._dataset.corrected:
+                    player = self._dataset.named(np.full(b - a, self._place[row]), player)
+                there = np.isin(player, fields.field(int(self.rounds[row])).player)
+                player, at = player[there], at[there]
+                if self._dataset.corrected or self.problems.aliased:
+                    share = table.column("share").to_numpy()[at]
+                    after = table.column("after").cast(pa.float64()).fill_null(np.nan).to_numpy()[at]
+                    best = _best_rows(player, numbers[at], share, after)
+                    player, at = player[best], at[best]
+                kept.append(at)
+                players.append(player)
+            chosen = pa.array(np.concatenate([np.empty(0, np.int64), *kept]))
+            index = np.repeat(self.rounds[own], [len(part) for part in kept])
+            ids = pa.array(self.problems.ids, pa.string())
+            yield pa.table(
+                {
+                    "round_index": pa.array(index.astype(np.int32)),
+                    "player": pa.array(np.concatenate([np.empty(0, np.int32), *players])),
+                    "problem": ids.take(pa.array(numbers)).take(chosen),
+                    **{name: table.column(name).take(chosen) for name in ("share", "after", "attempts")},
+                }
+            )
+
 
 def _joined(field: Field, player: Ints, problem: Ints, share: Floats, after: Floats) -> Solves:
     """The results of players of the field."""
@@ -139,10 +171,14 @@ def _joined(field: Field, player: Ints, problem: Ints, share: Floats, after: Flo
 
 def _without_repeats(found: Solves) -> Solves:
     """One result a participation and problem: that of the greatest share, then the earliest."""
-    late = np.where(np.isnan(found.after), np.inf, found.after)
-    order = np.lexsort((late, -found.share, found.problem, found.row))
-    row, problem = found.row[order], found.problem[order]
+    return found.take(_best_rows(found.row, found.problem, found.share, found.after))
+
+
+def _best_rows(of: Longs | Ints, problem: Ints, share: Floats, after: Floats) -> Longs:
+    """The best row of each problem of a participation, or of a player, by these and the problem."""
+    late = np.where(np.isnan(after), np.inf, after)
+    order = np.lexsort((late, -share, problem, of))
+    of, problem = of[order], problem[order]
     first = np.ones(len(order), np.bool_)
-    first[1:] = (row[1:] != row[:-1]) | (problem[1:] != problem[:-1])
-    keep = order[first]
-    return found.take(keep)
+    first[1:] = (of[1:] != of[:-1]) | (problem[1:] != problem[:-1])
+    return order[first]

@@ -16,7 +16,7 @@ from ranklake.storage import Lake
 from ranklake.storage.datasets.results import StoredResults
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.access.lake import digest_of_facts
-from ranklake.storage.lake.schemas import PLACES, PUBLISHED, ROUNDS
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PLACES, PUBLISHED, ROUNDS
 
 from ..chances.record import RunChances, learnt_chances
 from ..chances.to_come import to_published
@@ -35,6 +35,7 @@ from .index_parts import SMOOTHED_ROWS, UNRATED
 from .root import source_digest
 
 if TYPE_CHECKING:  # imports kernels
+    from ..problems.difficulties import RunProblems
     from ..problems.published import RunProblemTables
 
 _RATED = [name for name in ROUNDS.names if name != "contest_id"]  # taken by round number, for speed
@@ -232,17 +233,63 @@ class Content:
     @cached_property
     def problem_inputs(self) -> str:
         """Digest of all that the problems depend on; empty if the data set has no results of problems."""
-        digest = "" if self.of_games else StoredResults.open(self._lake, self.dataset).digest
-        if not digest:
+        if not self.results_digest:
             return ""
         source = source_digest(self._run, self._dataset, self._chain.segments[-1])
-        return digest_of_facts([source, digest, self.aliases.to_pydict()])
+        return digest_of_facts([source, self.results_digest, self.aliases.to_pydict()])
 
-    def problems(self) -> RunProblemTables:
-        """The problems and their solves; raises LakeError: a file of results is damaged. Imports kernels."""
+    @cached_property
+    def results_digest(self) -> str:
+        """Digest of the results of problems of the data set; empty if it has none."""
+        return "" if self.of_games else self._stored_results.digest
+
+    @cached_property
+    def problem_tables(self) -> RunProblemTables:
+        """The problems and their solves. Raises LakeError: there are none, or a file is damaged. Imports kernels."""
         from ..problems.published import problem_tables
 
-        return problem_tables(self._lake, self.run)
+        return problem_tables(self._problems)
+
+    @property
+    def problems(self) -> pa.Table:
+        """The problems with their difficulties; see ``OF_PROBLEMS``. Raises as :attr:`problem_tables`."""
+        from ..problems.published import published_problems
+
+        return published_problems(self.problem_tables)
+
+    def results(self, start: int) -> Iterator[pa.RecordBatch]:
+        """The results of problems in the rounds from ``start`` on; see ``OF_PROBLEMS``."""
+        from ..problems.published import published_results
+
+        return published_results(self._problems, self._contests.column("contest_id").combine_chunks(), start)
+
+    @cached_property
+    def results_of_rounds(self) -> tuple[npt.NDArray[np.uint8], list[Any]]:
+        """A digest of the results of each round, uint8[rounds, 16], 0 without any; and which problems are the same."""
+        stored = self._stored_results
+        digests = np.zeros((self.n_rounds, 16), np.uint8)
+        ids = self._contests.column("contest_id").slice(0, self.n_rounds).combine_chunks()
+        at = pc.index_in(stored.contests.column("contest_id"), value_set=ids).fill_null(-1).to_numpy()
+        for round_index, digest in zip(at.tolist(), stored.contests.column("content_digest").to_pylist(), strict=True):
+            if round_index >= 0:
+                digests[round_index] = np.frombuffer(bytes.fromhex(digest), np.uint8)
+        same = stored.problems().select(["problem", "same_as"])
+        return digests, same.filter(pc.is_valid(same.column("same_as"))).to_pylist()
+
+    def has(self, name: str) -> bool:
+        """Whether the run has rows of a table that not every run has."""
+        return bool(self.attributes.num_rows if name in OF_ATTRIBUTES else self.results_digest)
+
+    @cached_property
+    def _stored_results(self) -> StoredResults:
+        return StoredResults.open(self._lake, self.dataset)
+
+    @cached_property
+    def _problems(self) -> RunProblems:
+        from ..problems.difficulties import RunProblems
+        from ..problems.options import ProblemOptions
+
+        return RunProblems(self._lake, self.run, ProblemOptions())
 
     @property
     def of_games(self) -> bool:

@@ -2,7 +2,8 @@
 
 The tables are those of :mod:`ranklake.flows.publication.publish`. A further table has the digests of the published
 rounds and changes in the same transaction. Ratings before the first changed round stay; of the other tables only rows
-that differ are written, or all if most of them differ. Attributes and groups are written as a whole if any row differs.
+that differ are written, or all if most of them differ. Results of problems are written as ratings are; attributes and
+groups as a whole if any row differs.
 A publish that is killed leaves the old state.
 """
 
@@ -16,6 +17,8 @@ from typing import Any
 import pyarrow as pa
 
 from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage.datasets.results import StoredResults
+from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES
 from ranklake.storage.leases.acquire import hold_lease
@@ -24,6 +27,7 @@ from ..common.progress import ProgressCallback, not_shown
 from ..databases.address import DatabaseAddress
 from ..databases.connection import connect
 from ..databases.errors import DatabaseError
+from ..problems.columns import OF_PROBLEMS
 from ..results.titles import TitlesChoice
 from .database_tables import DatabaseTables
 from .publish import PublishReport
@@ -61,13 +65,15 @@ def publish_to_database(
     """
     began, address = time.perf_counter(), DatabaseAddress.parse(url)
     dataset = Dataset.open(lake, Run.open(lake, run_name).config["dataset"])
-    attributes = bool(dataset.attributes().num_rows)
+    further = [*OF_ATTRIBUTES] if dataset.attributes().num_rows else []
+    if dataset.kind != GAMES_KIND and StoredResults.open(lake, dataset.name).digest:
+        further += OF_PROBLEMS
     with (
         closing(connect(address)) as connection,
         hold_lease(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal) as lease,
     ):
         tables = DatabaseTables(connection, schema, prefix)
-        with tables.publishing(rebuild=rebuild, attributes=attributes):
+        with tables.publishing(rebuild=rebuild, further=further):
             before = tables.states()
             if before.get(_RUN, run_name) != run_name:
                 rule = f"the tables have the run {before[_RUN]}"

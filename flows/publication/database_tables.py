@@ -8,7 +8,7 @@ in place, and have no index: PostgreSQL then writes no index at all, if the page
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,10 +22,11 @@ from ..databases.connection import transaction
 from ..databases.dialects import DIALECTS, Columns, quote
 from ..databases.errors import DatabaseError
 from ..databases.row_batches import equal_rows, united
+from ..problems.columns import OF_PROBLEMS
 
 STATE = "ranklake_state"
 _STAGING = "ranklake_new"
-_SCHEMAS = PUBLISHED | OF_ATTRIBUTES | {STATE: pa.schema([("name", pa.string()), ("state", pa.string())])}
+_SCHEMAS = PUBLISHED | OF_ATTRIBUTES | OF_PROBLEMS | {STATE: pa.schema([("name", pa.string()), ("state", pa.string())])}
 _KEYS: dict[str, tuple[str, ...]] = {
     "players": ("player",),
     "contests": ("round_index",),
@@ -33,6 +34,8 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "leaderboard": ("player",),
     "attributes": ("player", "attribute"),
     "groups": ("attribute", "value"),
+    "problems": ("problem",),
+    "results": ("round_index", "player", "problem"),
     STATE: ("name",),
 }
 _INDICES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -42,7 +45,11 @@ _INDICES: dict[str, tuple[tuple[str, ...], ...]] = {
     "leaderboard": (("rating",), ("handle",)),
     "attributes": (("attribute", "value"),),
     "groups": (("attribute", "place"),),
+    "problems": (("difficulty",),),
+    "results": (("player", "round_index"), ("problem",)),
 }
+# The groups of tables that not every run has.
+_FURTHER: tuple[Mapping[str, pa.Schema], ...] = (OF_ATTRIBUTES, OF_PROBLEMS)
 # Changed by the rounds of other players; without an index.
 _MOVING = {"leaderboard": ("place", "percentile", "component", "place_high", "place_low", "tier")}
 
@@ -62,28 +69,28 @@ class DatabaseTables:
             raise ValueError("SQLite has no schemas; a prefix keeps the tables of several runs apart")
         self._schema = schema or self._current_schema()
         self._new: set[str] = set()
-        self._used = [name for name in _SCHEMAS if name not in OF_ATTRIBUTES]
+        self._used = [name for name in _SCHEMAS if not any(name in group for group in _FURTHER)]
 
     @contextmanager
-    def publishing(self, *, rebuild: bool = False, attributes: bool = False) -> Iterator[None]:
+    def publishing(self, *, rebuild: bool = False, further: Collection[str] = ()) -> Iterator[None]:
         """One transaction, in which the tables exist; waits for another publish into the same tables.
 
         Where ``create table`` commits, missing tables are made before the transaction, and are empty if it fails.
 
         ``rebuild``: first empty the tables of an earlier publish.
-        ``attributes``: also use the tables ``OF_ATTRIBUTES``. They are used in any case if an earlier publish has used
-        them.
+        ``further``: tables that not every run has and that are used, too. They are used in any case if an earlier
+        publish has used them.
         Raises DatabaseError: a table of this name exists and has other columns or rows that no publish wrote, or the
         statements of the block fail.
         """
         if self._dialect.rolls_back_tables:
             with transaction(self._connection, self._dialect.begin):
                 self.lock()
-                self._prepare(rebuild, attributes)
+                self._prepare(rebuild, further)
                 yield
         else:
             self.lock()
-            self._prepare(rebuild, attributes)
+            self._prepare(rebuild, further)
             with transaction(self._connection, self._dialect.begin):
                 if rebuild:
                     for name in self._used:
@@ -100,11 +107,11 @@ class DatabaseTables:
         """Whether a table is used."""
         return name in self._used
 
-    def _prepare(self, rebuild: bool, attributes: bool) -> None:
+    def _prepare(self, rebuild: bool, further: Collection[str]) -> None:
         """Check existing tables and create missing ones; ``rebuild`` first drops those of an earlier publish."""
         ours = self._published()
-        if attributes or not OF_ATTRIBUTES.keys() - ours:
-            self._used = list(_SCHEMAS)
+        unused = [group.keys() for group in _FURTHER if not (group.keys() & further or group.keys() <= ours)]
+        self._used = [name for name in _SCHEMAS if not any(name in names for names in unused)]
         stored = {name: self._columns(name) for name in self._used}
         self._refuse_others({name: found for name, found in stored.items() if found and name not in ours})
         outdated = [name for name, found in stored.items() if found and found != self._definition(name)]
@@ -139,7 +146,7 @@ class DatabaseTables:
         if not found:
             return set()
         if found != self._definition(STATE):  # of an earlier release
-            return _SCHEMAS.keys() - OF_ATTRIBUTES.keys()
+            return _SCHEMAS.keys() - OF_ATTRIBUTES.keys() - OF_PROBLEMS.keys()
         return {STATE, *self.states()}
 
     def _refuse_others(self, others: Mapping[str, Columns]) -> None:

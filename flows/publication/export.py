@@ -25,12 +25,13 @@ from ranklake.storage.lake.schemas import PUBLISHED
 from ..common.finite import finite_rows
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import json_visible, spreadsheet, visible
+from ..problems.columns import OF_PROBLEMS
 from ..results.ranks import chosen
 from ..results.titles import TitlesChoice
 from .content import Content
 
 FORMATS = ("csv", "parquet", "jsonl")
-TABLES = ("ratings", "leaderboard")
+TABLES = ("ratings", "leaderboard", *OF_PROBLEMS)
 _CHUNK_ROWS = 1 << 16  # rows in memory at a time, and in a row group of Parquet
 
 
@@ -45,12 +46,13 @@ def export_rows(
     provisional: str = "hide",
     on_hidden: Callable[[int], None] = lambda n: None,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a published table of a run: ratings in order of rounds, the leaderboard best first.
+    """The rows of a published table of a run: ratings in order of rounds, the leaderboard best first, problems hardest
+    first, and results in the order in which they are stored.
 
     ``places``: as for :class:`ranklake.flows.publication.content.Content`.
     ``provisional``: which rows of a leaderboard, one of :data:`ranklake.flows.results.ranks.PROVISIONAL`; ``on_hidden``
     is called with the number of provisional players that are left out.
-    Raises LakeError: the run does not exist or has no ratings.
+    Raises LakeError: the run does not exist, has no ratings or, for problems, no results of them.
     """
     content = Content(lake, run, deviations, titles, on_progress, [what], places)
     if what == "leaderboard":
@@ -58,18 +60,20 @@ def export_rows(
         shown = chosen(board, provisional)
         on_hidden(board.num_rows - shown.num_rows if provisional == "hide" else 0)
         return _chunks(shown.to_batches())
-    return _chunks(content.ratings(0))
+    if what == "problems":
+        return _chunks(content.problems.to_batches())
+    return _chunks(content.results(0) if what == "results" else content.ratings(0))
 
 
 def write_export(rows: Iterable[pa.RecordBatch], what: str, form: str, sink: IO[bytes], safe: bool = False) -> int:
-    """Write rows of ``PUBLISHED[what]`` to an open file in one of ``FORMATS``; returns their number.
+    """Write rows of a table, one of :data:`TABLES`, to an open file in one of ``FORMATS``; returns their number.
 
     ``safe``: escape the cells of CSV that a spreadsheet would read as formulas.
 
     Floats have the fewest digits that give the same bits. JSON Lines has one object per line. A float that is not
     finite is null, in CSV empty. On a terminal, control characters are escaped.
     """
-    schema, done = PUBLISHED[what], 0
+    schema, done = (PUBLISHED | OF_PROBLEMS)[what], 0
     with _writer(form, schema, sink, safe, sink.isatty()) as write:
         for batch in rows:
             write(finite_rows(batch))

@@ -9,8 +9,8 @@ Each commit of a table stores the state of the run, from which the next publish 
 nothing: a power cut during a publish can damage versions of tables that no root names yet. The next publish removes
 and makes them again.
 
-Two further tables, the attributes of players and the ratings of groups, exist from the first publish on that finds
-attributes in the data set.
+Further tables exist from the first publish on that finds their rows in the data set: attributes of players and ratings
+of groups, and the problems with their results.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import pyarrow as pa
 from ranklake.storage import DamagedError, Lake, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import NoSpaceError
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
+from ranklake.storage.lake.schemas import PUBLISHED
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
 
@@ -37,7 +37,7 @@ from ..results.titles import TitlesChoice
 from .delta_store import check_lake, roll_back
 from .root import LATEST, delete_published, was_cut_off
 from .root_writer import RootWriter
-from .states import State, VersionedContent, update
+from .states import FURTHER, State, VersionedContent, update
 
 if TYPE_CHECKING:
     from .delta_table import PublishedTable
@@ -162,20 +162,20 @@ class _Target:
         self._lake, self._lease, self._run_name, self._rebuild = lake, lease, run_name, rebuild
         self.root = RootWriter(lake, lease, run_name, rebuild)
         try:
-            self.tables = {name: self._open(name) for name in PUBLISHED | OF_ATTRIBUTES}
+            self.tables = {name: self._open(name) for name in PUBLISHED | FURTHER}
         except DamagedError:
             if not was_cut_off(lake, run_name):
                 raise
             log.warning("run %s: its last publish was cut off, and the tables are made again", run_name)
             delete_published(lake, run_name, lease)
             self.root = RootWriter(lake, lease, run_name)
-            self.tables = {name: self._open(name) for name in PUBLISHED | OF_ATTRIBUTES}
+            self.tables = {name: self._open(name) for name in PUBLISHED | FURTHER}
 
     def _open(self, name: str) -> PublishedTable:
         from .delta_table import PublishedTable
 
         folder = f"{layout.published_folder(self._run_name)}/{name}"
-        schema, partitions = (PUBLISHED | OF_ATTRIBUTES)[name], ("year",) if name == "ratings" else ()
+        schema, partitions = (PUBLISHED | FURTHER)[name], ("year",) if name == "ratings" else ()
         try:
             return PublishedTable(self._lake, folder, schema, partitions, self._lease)
         except DamagedError:

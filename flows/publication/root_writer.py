@@ -161,7 +161,7 @@ class RootWriter:
             return None
         if known is not None and known.inputs == inputs and self._is_there(known) and self._is_there(known.solves):
             return known
-        found = content.problems()
+        found = content.problem_tables
         file, solves = self._table("problems", found.problems), self._table("solves", found.solves)
         numbers = found.scale, found.uncertainty, found.left_out
         return ProblemsFile(file.name, file.size, file.digest, solves, inputs, *numbers)

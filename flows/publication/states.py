@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from ranklake.storage.lake.access.lake import digest_of_facts
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
+from ..problems.columns import OF_PROBLEMS
 from ..results.titles import CODEFORCES
 from .content import Content
 
@@ -28,6 +29,9 @@ _UNKNOWN = np.iinfo(np.int64).min
 _LISTS = ("players", "contests")
 MAX_DIGESTS = 2_048  # longer sequences have a digest every 2, 4, 8, ... rows
 _DIGITS = 12  # hex digits of a digest
+
+FURTHER = OF_ATTRIBUTES | OF_PROBLEMS
+"""The tables that not every run has."""
 
 State = Mapping[str, Any]
 Rows = npt.NDArray[np.uint8]
@@ -40,6 +44,12 @@ class VersionedContent(Content):
         """The state to be stored with a table; equal ones have equal rows."""
         if name in _LISTS:
             return self._state_of_list(name, getattr(self, name).num_rows)
+        if name == "problems":
+            ratings = PrefixDigests.of(self._rounds[: len(self._results)], self._seed(0)).digests[-_DIGITS:]
+            return {"digest": digest_of_facts([self.results_digest, ratings, self.aliases.to_pydict()])}
+        if name == "results":
+            n_players = self.players.num_rows
+            return {"players": n_players, **asdict(PrefixDigests.of(self._results, self._seed_of_results(n_players)))}
         if name in OF_ATTRIBUTES:
             inputs: list[Any] = [self._digest("attributes", self.attributes.num_rows)]
             if name == "groups":
@@ -64,12 +74,16 @@ class VersionedContent(Content):
                 return 0, rows
             if name in _LISTS:
                 return (rows if self._state_of_list(name, rows) == state else 0), rows
-            return PrefixDigests.from_json(state).kept(self._rounds, self._seed(int(state["players"]))), rows
+            inputs = self._results if name == "results" else self._rounds
+            seed = (self._seed_of_results if name == "results" else self._seed)(int(state["players"]))
+            return PrefixDigests.from_json(state).kept(inputs, seed), rows
         except (KeyError, TypeError, ValueError):  # written by another release
             return 0, rows
 
     def is_current(self, name: str, state: State | None, titles: bool = True) -> bool:
         """Whether a table with a state has all rows, of a leaderboard also with these ``titles``."""
+        if name == "results":
+            return state is not None and self.kept(name, state) == (len(self._results), len(self._results))
         if name not in ("ratings", "leaderboard"):
             return state == self.state(name)
         of_codeforces = CODEFORCES.name  # early releases stored none for these
@@ -101,6 +115,23 @@ class VersionedContent(Content):
         digests = bytes.fromhex("".join(self._run.round_digests(self._chain)))
         times = self._contests.column("time_seconds").fill_null(_UNKNOWN).to_numpy()
         return as_bytes(np.frombuffer(digests, np.uint8).reshape(self.n_rounds, -1), times)
+
+    @cached_property
+    def _results(self) -> Rows:
+        """The inputs of the results of each round: their digest, and that of the standings; zeros without results.
+
+        The last round is the last one with results.
+        """
+        found, _ = self.results_of_rounds
+        there = found.any(axis=1) & ~self.contests.column("skipped").to_numpy()
+        digests = self._contests.column("content_digest").slice(0, self.n_rounds).to_pylist()
+        standings = np.frombuffer(bytes.fromhex("".join(digests)), np.uint8).reshape(self.n_rounds, -1)
+        stop = int(np.flatnonzero(there).max(initial=-1)) + 1
+        return np.where(there[:stop, None], as_bytes(found[:stop], standings[:stop]), np.uint8(0))
+
+    def _seed_of_results(self, n_players: int) -> str:
+        """The inputs of all results: which problems are the same, and the first ``n_players`` players."""
+        return f"{_MEANING} {digest_of_facts(self.results_of_rounds[1])} {self._digest('players', n_players)}"
 
     def _seed(self, n_players: int) -> str:
         """The inputs of all rows: the display, and the first ``n_players`` players."""
@@ -143,9 +174,8 @@ def update(content: VersionedContent, target: Target) -> Changes:
     Ratings before the first changed round stay, and later ones are replaced; without a change, new ones are appended.
     Players and contests come before the ratings that refer to them, so that joins are complete.
     """
-    changed = [name for name in (*PUBLISHED, *OF_ATTRIBUTES) if not content.is_current(name, target.state(name))]
-    if not content.attributes.num_rows:
-        changed = [name for name in changed if name in PUBLISHED or target.has(name)]
+    further = [name for name in FURTHER if content.has(name) or target.has(name)]
+    changed = [name for name in (*PUBLISHED, *further) if not content.is_current(name, target.state(name))]
     n_kept, added = content.kept("ratings", target.state("ratings"))[0], 0
 
     def ratings() -> Iterator[pa.RecordBatch]:
@@ -156,10 +186,14 @@ def update(content: VersionedContent, target: Target) -> Changes:
 
     for name in changed:
         state = content.state(name)
-        kept, published = content.kept(name, target.state(name)) if name not in OF_ATTRIBUTES else (0, 0)
+        kept, published = (0, 0) if name in FURTHER and name != "results" else content.kept(name, target.state(name))
         grows = kept == published > 0
         if name == "ratings":
             target.append(name, ratings(), state, None if grows else kept)
+        elif name in FURTHER and not content.has(name):
+            target.replace(name, FURTHER[name].empty_table(), state)
+        elif name == "results":
+            target.append(name, content.results(kept), state, None if grows else kept)
         elif name == "leaderboard":
             rows = content.leaderboard(target.rows(name), published) if grows else content.leaderboard()
             target.replace(name, rows, state)

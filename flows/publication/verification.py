@@ -12,12 +12,12 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.access.lake import digest_of
 from ranklake.storage.lake.errors import UnreachableError
 from ranklake.storage.lake.remedies import damaged
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
+from ranklake.storage.lake.schemas import PUBLISHED
 
 from ..common.extras import MissingExtraError, need
 from .delta_store import newest_version
 from .root import INDEX, LATEST, LATEST_OF, IndexFile, IndexManifest, Root, index_path, read_published
-from .states import VersionedContent
+from .states import FURTHER, VersionedContent
 
 _OPTIONS = {"rule": "--places", "min_rounds": "--min-rounds", "max_sigma": "--max-sigma"}
 
@@ -48,7 +48,7 @@ def verify_published(
     versions: dict[str, int | None] = dict(root.tables) if root is not None else {}
     if not versions:  # of an earlier release
         versions = dict.fromkeys(PUBLISHED)
-        versions |= {name: None for name in OF_ATTRIBUTES if newest_version(lake, f"{folder}/{name}") >= 0}
+        versions |= {name: None for name in FURTHER if newest_version(lake, f"{folder}/{name}") >= 0}
     tables: dict[str, PublishedTable] = {}
     try:
         need("deltalake", "publish", f"{folder}: checking its tables")
@@ -84,7 +84,7 @@ def verify_published(
 def _open(lake: Lake, folder: str, name: str, version: int | None) -> PublishedTable:
     from .delta_table import PublishedTable
 
-    table = PublishedTable(lake, folder, (PUBLISHED | OF_ATTRIBUTES)[name], version=version)
+    table = PublishedTable(lake, folder, (PUBLISHED | FURTHER)[name], version=version)
     if table.version < 0:
         raise damaged(folder, "there is no such table")
     return table
@@ -120,7 +120,7 @@ def _is_current(lake: Lake, run_name: str, tables: dict[str, PublishedTable], ro
     states = {name: table.state or {} for name, table in tables.items()}
     chosen = states["leaderboard"].get("chosen_places")
     content = VersionedContent(lake, run_name, states["ratings"].get("deviations"), places=chosen)
-    known = [name for name in (*PUBLISHED, *OF_ATTRIBUTES) if name in tables or content.attributes.num_rows]
+    known = [name for name in (*PUBLISHED, *FURTHER) if name in tables or content.has(name)]
     if isinstance(root, IndexManifest):
         inputs = "" if root.problems is None else root.problems.inputs
         if inputs != content.problem_inputs:

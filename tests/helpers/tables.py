@@ -29,6 +29,8 @@ ORDER = {  # no order is promised; this one has no ties
     "leaderboard": ["place", "handle"],
     "attributes": ["attribute", "player"],
     "groups": ["attribute", "place", "value"],
+    "problems": ["problem"],
+    "results": ["round_index", "player", "problem"],
 }
 MONTH = 30 * 86_400
 

@@ -14,11 +14,12 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ...answers.run import PublishedRun
+from ...problems.columns import OF_PROBLEMS
 from ...publication.root import INDEX, LATEST, plain_path
 from .problems import Problem
 from .responses import is_unchanged
 
-_TABLES = (*PUBLISHED, *OF_ATTRIBUTES)
+_TABLES = (*PUBLISHED, *OF_ATTRIBUTES, *OF_PROBLEMS)
 _RULE = f"must be {INDEX}, {LATEST} or a file of {', '.join(_TABLES)}"
 _PLAIN = re.compile(r"latest-[0-9a-f]+\.parquet")  # a leaderboard that a root names
 MOST_RANGES = 16  # of a request; each is a part of the answer

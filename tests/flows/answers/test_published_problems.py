@@ -151,11 +151,11 @@ def test_members__of_a_team_have_all_solved(tmp_path: Path) -> None:
 def test_publish__makes_problems_again_when_results_or_ratings_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ranklake.flows.publication.content import Content
+    from ranklake.flows.problems import published
 
     lake, times = made(tmp_path / "lake"), []
-    make = Content.problems
-    monkeypatch.setattr(Content, "problems", lambda content: [times.append(1), make(content)][1])
+    make = published.problem_tables
+    monkeypatch.setattr(published, "problem_tables", lambda problems: [times.append(1), make(problems)][1])
 
     def state() -> tuple[int, str, list[str]]:
         notes: list[str] = []
