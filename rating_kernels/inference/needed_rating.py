@@ -34,6 +34,7 @@ from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Floats, Ints, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, Prior
 from ..fields.field import table_start, table_sum, tabulate
+from ..fields.odds_step import odds_step
 from ..fields.panels import HALF_WIDTH, plan_panels
 from .performance import TOLERANCE, without_table
 
@@ -45,7 +46,6 @@ _DOUBT = 1e-9  # of a sum: a root this near to a whole number is decided by the 
 _ALONE = 0.2  # smaller sums are computed without a table, where the player's own term would cancel
 _PANELS_EACH, _PANELS = 4.0, 65_536.0  # maximum number a player, and in total, for which a table is faster
 _MARGIN = 0.01  # of a scale: keeps roots off the edges of their brackets
-_TINY = 1e-300
 _STEPS = 200
 
 
@@ -185,10 +185,9 @@ def _from_table(p, side, i, own, mu, rate, table):
 def _level(i, above, below, mu, convention, shape, tabulated, table):
     """The rating with expected numbers ``above`` and ``below`` of better and worse players; NaN if it is not found.
 
-    Newton's method for the logarithm of the odds, which is almost linear, also in the tails. In whole numbers the
-    search has two phases. The first one finds the root in real numbers; its floor is the answer unless rounding could
-    have moved the root across a whole number. Then the second phase (``deciding``) evaluates the sum once more, at that
-    whole number, and the answer is this number or the one below.
+    In whole numbers the search has two phases. The first one finds the root in real numbers; its floor is the answer
+    unless rounding could have moved the root across a whole number. Then the second phase (``deciding``) evaluates the
+    sum once more, at that whole number, and the answer is this number or the one below.
     """
     rate, own, middle = convention.rate, convention.own, shape.mean
     odds = math.log(above / below)
@@ -209,20 +208,10 @@ def _level(i, above, below, mu, convention, shape, tabulated, table):
         else:
             side = 1.0 if above <= below else -1.0
             value, slope = _direct(p, side, i, own, mu, rate)
-        target, rest = (above, below) if side > 0.0 else (below, above)
+        target = above if side > 0.0 else below
         if deciding:
             return p if side * (value - target) >= -EQUAL * target else p - 1.0
-        value = max(value, _TINY)
-        others = max(target + rest - value, _TINY)
-        excess = side * math.log(value / target * (rest / others))
-        if excess > 0.0:
-            lower = p
-        else:
-            upper = p
-        step = excess * value * others / (slope * (target + rest)) if slope > 0.0 else math.inf
-        newton = lower <= p + step <= upper and abs(step) <= 0.5 * last
-        if not newton:
-            step = 0.5 * (lower + upper) - p
+        step, lower, upper, newton = odds_step(p, side, value, slope, above, below, lower, upper, last)
         p += step
         last = abs(step)
         if last * rate <= (TOLERANCE if newton else 1e-13):

@@ -30,6 +30,7 @@ from ..core.numerics import C3
 from ..core.standings import Floats
 from ..fields.direct import direct_sum
 from ..fields.field import Table, table_start, table_sum, tabulate
+from ..fields.odds_step import odds_step
 from ..fields.panels import extremes, plan_panels
 from ..inference.performance import without_table
 
@@ -37,7 +38,6 @@ SCALE = 400.0  # rating points in which the odds of a solve change tenfold
 DIRECT = 256  # participants up to which sums term by term need no table
 _TOLERANCE = 1e-12  # of a scale
 _MARGIN = 0.1  # decimal orders of odds: keeps roots off the edges of the bracket
-_TINY = 1e-300
 _STEPS = 200
 
 
@@ -169,10 +169,7 @@ def _left_side(p, side, field, tabulated, table):
 
 @inner_exact
 def _root(solves, failures, field, low, high, tabulated, table):
-    """The difficulty with these numbers of solves and failures, the pair included.
-
-    Newton's method for the logarithm of the odds, which is almost linear in the difficulty, inside a bracket.
-    """
+    """The difficulty with these numbers of solves and failures, the pair included."""
     middle = table.plan.middle
     p = field.mean + math.log(failures / solves) / field.pair_rate
     if tabulated:
@@ -181,17 +178,7 @@ def _root(solves, failures, field, low, high, tabulated, table):
     for _ in range(_STEPS):
         side = 1.0 if p >= middle else -1.0
         value, slope = _left_side(p, side, field, tabulated, table)
-        target, rest = (solves, failures) if side > 0.0 else (failures, solves)
-        value = max(value, _TINY)
-        others = max(target + rest - value, _TINY)
-        excess = side * math.log(value / target * (rest / others))
-        if excess > 0.0:
-            low = p
-        else:
-            high = p
-        step = excess * value * others / (slope * (target + rest)) if slope > 0.0 else math.inf
-        if not (low <= p + step <= high and abs(step) <= 0.5 * last):
-            step = 0.5 * (low + high) - p
+        step, low, high, _ = odds_step(p, side, value, slope, solves, failures, low, high, last)
         p += step
         last = abs(step)
         if last * field.pair_rate <= _TOLERANCE:
