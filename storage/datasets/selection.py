@@ -14,7 +14,7 @@ from .dataset import Dataset
 from .tables.games import GAMES_KIND, Games
 from .tables.standings import StandingsPart
 
-_MOST_SHOWN = 8  # values in a message
+_SHOWN = 8  # values in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,5 +94,5 @@ def check_selection(dataset: Dataset, selection: Selection) -> None:
 
 def _some(names: Sequence[str] | set[str] | dict[str, set[str]]) -> str:
     """The first names, in order, and how many more there are."""
-    more = f" and {len(names) - _MOST_SHOWN:,} more" if len(names) > _MOST_SHOWN else ""
-    return ", ".join(map(repr, sorted(names)[:_MOST_SHOWN])) + more
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(map(repr, sorted(names)[:_SHOWN])) + more
