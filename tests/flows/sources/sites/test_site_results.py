@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from helpers.contents import counts
-from helpers.data import sample
+from helpers.data import sample, shared
 from helpers.fake_codeforces import FakeCodeforces, changes, team_standings
 from helpers.lakes import rate_run
 from helpers.responses import follow
@@ -152,9 +153,20 @@ def test_ioi_rounds__have_shares_of_the_points() -> None:
     assert math.isnan(found.after[0])
 
 
-def results_of_standings(body: dict[str, Any]) -> list[SiteResults | SourceError]:
-    import json
+def test_codeforces__sample_of_standings_has_results() -> None:
+    body = json.loads(shared("api-samples/codeforces/result_contest_standings.json").read_bytes())
+    (found,) = results_of("codeforces", "standings", "1", json.dumps({"status": "OK", "result": body}).encode())
+    assert isinstance(found, SiteResults)
+    assert [one.problem for one in found.problems] == ["1A", "1B"]
+    assert (found.players, found.share, found.after, found.attempts) == (
+        ["tourist"] * 2,
+        [1.0] * 2,
+        [300, 1200],
+        [1, 2],
+    )
 
+
+def results_of_standings(body: dict[str, Any]) -> list[SiteResults | SourceError]:
     return results_of("codeforces", "standings", "7", json.dumps(body).encode())
 
 
