@@ -31,11 +31,6 @@ Round = dict[str, npt.NDArray[Any]]
 class SiteContent(Content):
     """The current state of a run, with lists for JSON and for pages."""
 
-    @property
-    def of_games(self) -> bool:
-        """Whether the rounds are periods of games."""
-        return self._rated.of_games
-
     @cached_property
     def handles(self) -> list[str]:
         """Handle of each player."""
@@ -164,7 +159,8 @@ class SiteContent(Content):
         further = [digest_of_rows(self.attributes)] if self.attributes.num_rows else []
         shown = [self._digests_of_rounds, digest_of_rows(self._contests), self.checksums, self.places.to_json()]
         branded = [] if self.brand == UNBRANDED else [self.brand.to_json()]
-        return digest(self._inputs, *shown, *further, *branded)
+        problems = [self.problem_inputs] if self.problem_inputs else []
+        return digest(self._inputs, *shown, *further, *branded, *problems)
 
     @cached_property
     def _digests_of_rounds(self) -> list[str]:

@@ -35,6 +35,7 @@ from .boards import SiteBoards
 from .content import Round, SiteContent, digest
 from .games import BestWins, ratings_around
 from .past import SitePast
+from .problems import SiteProblems
 from .recent import RecentRatings
 from .shards import (
     PAGE_ROWS,
@@ -84,8 +85,11 @@ class SiteParts:
         self._assets = f"static/{digest(*self._statics.values())}/"
         has_groups = [b"groups"] if self._attributes else []  # every page has a link to them
         branded = [] if content.brand == UNBRANDED else [content.brand.to_json()]
-        further = [*has_groups, *branded, shared.public]
+        has_problems = [b"problems"] if content.problem_inputs else []
+        further = [*has_groups, *has_problems, *branded, shared.public]
         self.look = digest(*self._statics.values(), *package_files("templates").values(), *further)
+        timeless = lambda path: SiteLinks(path, "", self._assets, shared.public)  # noqa: E731
+        self._problems = SiteProblems(content, files, self.look, timeless)
 
     def statics(self) -> None:
         """Style sheets and scripts."""
@@ -95,6 +99,7 @@ class SiteParts:
     def rounds(self) -> tuple[list[str], list[int]]:
         """Read all rounds: the page of each contest, and the most players known after each round."""
         content = self._content
+        self._problems.write(self._facts())
         builder, pages, most = content.builder(), [""] * content.n_rounds, np.zeros(content.n_rounds, np.int64)
         columns: tuple[str, ...] = ("player", "lo", "perf", "mu", "sigma", "n_before")
         recent, past = RecentRatings(len(content.handles)), SitePast(content)
@@ -126,7 +131,9 @@ class SiteParts:
             stem = f"{slug(content.about['contest_id'][index])}-{content.round_key(index, player)}"
             has_card = index >= self._shared.cards_from(content.n_rounds)
             steps = self._steps(index)
-            key = digest(stem, steps, self.look, *([b"card"] if has_card else []))
+            problems = self._problems.of_contest(content.about["contest_id"][index])
+            changing = [*([b"card"] if has_card else []), *([problems] if problems else [])]
+            key = digest(stem, steps, self.look, *changing)
             data, page = (
                 f"data/contests/{stem}.json.gz",
                 f"contests/{slug(content.about['contest_id'][index])}-{key}.html",
@@ -138,7 +145,8 @@ class SiteParts:
                 self._files.put(data, partial(_packed, shown))
                 if has_card:
                     contest_card_of(stem, shown, self._facts(), self._files)
-                html = self._contest_page(shown, page, data, steps, contest_card_path(stem) if has_card else "")
+                card = contest_card_path(stem) if has_card else ""
+                html = self._contest_page(shown, page, data, steps, card, problems)
                 self._files.put(page, html.encode)
         self.board = content.board_of(builder)
         self._past = past.data(self.board)
@@ -177,14 +185,21 @@ class SiteParts:
             found.append(None if number < 0 else (name or key, links.contest(key)))
         return found[0], found[1]
 
-    def _contest_page(self, shown: dict[str, Any], page: str, data: str, steps: contests_page.Steps, card: str) -> str:
+    def _contest_page(
+        self,
+        shown: dict[str, Any],
+        page: str,
+        data: str,
+        steps: contests_page.Steps,
+        card: str,
+        problems: list[dict[str, Any]],
+    ) -> str:
         rows = {name: values for name, values in shown.items() if isinstance(values, list)}
         if games := self._content.of_games:
             context = periods_page.games(shown, rows, most=CONTEST_ROWS, steps=steps, data=data)
         else:
-            context = contests_page.standings(
-                shown, rows, len(shown["handle"]), most=CONTEST_ROWS, steps=steps, data=data
-            )
+            more: dict[str, Any] = {"most": CONTEST_ROWS, "steps": steps, "data": data, "problems": problems}
+            context = contests_page.standings(shown, rows, len(shown["handle"]), **more)
         cards = {str(shown["contest_id"]): card} if card else {}
         links = SiteLinks(page, "", self._assets, self._shared.public, cards=cards)
         return self._templates.render("period" if games else "contest", self._facts(), links, **context)
@@ -199,6 +214,7 @@ class SiteParts:
             names=content.names,
             countries=content.countries,
             has_performance=content.display.system.has_performance,
+            n_problems=int(bool(content.problem_inputs)),
         )
 
     def histories(self, n_players: list[int]) -> list[dict[str, Any]]:
@@ -301,6 +317,15 @@ class SiteParts:
         ratings = {name: numbers(table.column(name).to_numpy(), decimals) for name in ("rating", "best_rating")}
         return {"groups": self._named("data/groups", table.to_pydict() | ratings)}
 
+    def problems(self) -> dict[str, str]:
+        """The problems, as data and as pages of a list; empty without any."""
+        if not self._problems.there:
+            return {}
+        for path, context in self._problems.list_pages(self._links).items():
+            self._files.page(path, self._render("problems", path, context), packed=context["page"] == 0)
+        data = self._problems.data()
+        return {"problems": self._files.put(f"data/problems-{digest(data)}.json.gz", partial(bytes, data))}
+
     def distribution(self) -> str:
         """The histogram of ratings, as data and as a page."""
         shown = distribution_page.distribution(self._ranked, self._content.format.titles)
@@ -358,6 +383,7 @@ class SiteParts:
             FEED: contest_feed(self.facts, self._about(), pages, best, public),
             "favicon.ico": self._statics["favicon.ico"],
             **files_for_crawlers(public, handles, pages),
+            **self._problems.shells(timeless),
             **self._player_pages(),
         }
 

@@ -124,6 +124,7 @@ def _write(
         "leaderboard": parts.leaderboard(),
         "distribution": parts.distribution(),
         **parts.groups(),
+        **parts.problems(),
         **parts.past_places(),
         **parts.search(),
     }

@@ -26,7 +26,7 @@ from ranklake.storage import Lake, LakeError, MissingError
 
 MARKER = "ranklake-site.json"  # written first: the folder is a site
 SWITCH = "index.html"
-SHARED = ("data", "contests", "static")  # folders of files whose names have digests
+SHARED = ("data", "contests", "problems", "static")  # folders of files whose names have digests
 VERSIONS = "v"
 _LEVEL = 6  # of gzip
 _ZSTD_LEVEL = 15

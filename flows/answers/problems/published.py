@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from ranklake.storage.names.hints import near_names
 from ...problems.columns import ABOUT, BAND, COLUMNS
 from ...publication.root import ProblemsFile
 from .chances import Floats, chance_curve, solve_chances
+
+if TYPE_CHECKING:  # imports kernels
+    from ...problems.published import RunProblemTables
 
 ProblemOrder: TypeAlias = Literal["difficulty", "deviation", "solved"]
 PROBLEM_ORDERS: tuple[ProblemOrder, ...] = get_args(ProblemOrder)
@@ -48,8 +51,10 @@ class PublishedProblems:
     ``facts``: how the difficulties were computed. ``contest_ids``: of all rounds.
     """
 
-    def __init__(self, facts: ProblemsFile, table: pa.Table, solves: pa.Table, contest_ids: pa.ChunkedArray) -> None:
-        self.scale, self._uncertainty, self.n_left_out = facts.scale, facts.uncertainty, facts.left_out
+    def __init__(
+        self, facts: ProblemsFile | RunProblemTables, table: pa.Table, solves: pa.Table, contest_ids: pa.ChunkedArray
+    ) -> None:
+        self.scale, self.uncertainty, self.n_left_out = facts.scale, facts.uncertainty, facts.left_out
         self.table, self._solves, self._contest_ids = table, solves, contest_ids
         self._difficulty, self._deviation = (
             table.column(name).to_numpy() for name in ("difficulty", "deviation")
@@ -146,8 +151,8 @@ class PublishedProblems:
 
     def chances(self, mu: float, sigma: float) -> Floats:
         """The chance of a player for each problem; NaN where the difficulty is null."""
-        flattens = self._uncertainty > 0.0
-        variance = (self._uncertainty * sigma) ** 2 + self._deviation**2 if flattens else 0.0
+        flattens = self.uncertainty > 0.0
+        variance = (self.uncertainty * sigma) ** 2 + self._deviation**2 if flattens else 0.0
         return solve_chances(mu, self._difficulty, self.scale, variance)
 
     def solved_by(self, player: int) -> npt.NDArray[np.int32]:

@@ -182,5 +182,6 @@ start(figure, notice, async (handle) => {
   const here = `handle=${encodeURIComponent(handle)}`;
   field("distribution").href = `${root}${await version()}distribution.html?${here}`;
   field("compare").href = `${root}compare.html?h=${encodeURIComponent(handle)}`;
+  if (field("problems")) field("problems").href = `${root}player-problems.html?h=${encodeURIComponent(handle)}&chance=0.8`;
   await drawAsked(figure, site, [one]);
 });

@@ -88,6 +88,8 @@ function chanceOf(all, i, mu, sigma) {
 
 /** The problems that a player solves with a chance, hardest first. */
 async function chances(form) {
+  for (const field of ["chance", "width"]) if (asked.get(field)) form.elements[field].value = asked.get(field);
+  form.addEventListener("submit", (event) => event.preventDefault());
   const [all, one] = await Promise.all([columns(), player(asked.get("h") ?? "")]);
   if (!all || !one) {
     notice.textContent = all ? `There is no player ${visible(asked.get("h") ?? "")}.` : "The site has no problems.";
@@ -108,11 +110,7 @@ async function chances(form) {
     notice.textContent = `${rows.length.toLocaleString("en")} problem${rows.length === 1 ? "" : "s"} with a chance of ${percent(chance)} ± ${percent(width)} %, hardest first${rows.length > MOST ? `; the first ${MOST} are shown` : ""}`;
     table.tBodies[0].replaceChildren(...rows.slice(0, MOST).map(([i, value]) => row(all, i, value)));
   };
-  form.elements.chance.value = asked.get("chance") || "0.8";
-  form.elements.width.value = asked.get("width") || "0.05";
   form.addEventListener("input", show);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.hidden = false;
   show();
 }
 

@@ -101,7 +101,7 @@ for (const filter of document.querySelectorAll("[data-filter]")) {
 }
 
 if (kind === "site") {
-  for (const page of ["contests", "distribution", "groups"]) {
+  for (const page of ["contests", "distribution", "groups", "problems"]) {
     const link = document.querySelector(`nav [data-page=${page}]`);
     if (link?.getAttribute("href").endsWith("index.html")) {
       version().then((folder) => { link.href = `${root}${folder}${page}.html`; }, console.error);

@@ -43,14 +43,19 @@ def listed(run: PublishedRun, links: ServerLinks, page: Page, given: Mapping[str
     assert run.problems is not None
     names = ("contest", "tag", "q", "order", "min", "max")
     chosen = {name: _text(given[name]) for name in names if given[name] not in (None, "", "difficulty")}
-    tags = run.problems.tags
     return {
         "rows": _rows(run, links, page), "total": page.total, "page": given["page"], "chosen": chosen,
         "n_pages": -(-page.total // PROBLEM_ROWS), "pages": partial(links.problems, **chosen),
-        "form": {name: chosen.get(name, "") for name in names}, "orders": list(ORDERS.items()),
-        "tags": tags if len(tags) <= _TAGS_LISTED else [], "tagged": bool(tags), "all": run.problems.table.num_rows,
+        "form": {name: chosen.get(name, "") for name in names}, "all": run.problems.table.num_rows,
+        **choices(run.problems.tags),
         "contest_name": contest_names(run, [given["contest"]])[given["contest"]] if given["contest"] else "",
     }  # fmt: skip
+
+
+def choices(tags: Sequence[str]) -> dict[str, Any]:
+    """What a list lets its readers choose from, given all tags."""
+    few = list(tags) if len(tags) <= _TAGS_LISTED else []
+    return {"tags": few, "tagged": bool(tags), "orders": list(ORDERS.items())}
 
 
 def for_player(
