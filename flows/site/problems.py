@@ -99,7 +99,7 @@ class SiteProblems:
 
     @cached_property
     def _problems(self) -> PublishedProblems:
-        tables = self._content.problems()
+        tables = self._content.problem_tables
         contest_ids = self._content.contests.column("contest_id")
         return PublishedProblems(tables, tables.problems, tables.solves, contest_ids)
 
