@@ -121,19 +121,17 @@ def _solve() -> None:
 
 
 def _compare() -> None:
-    """Fit games of three players, more than one tile of a matrix has, with every option that has kernels of its own."""
+    """Fit games of more players than a tile of a matrix has, with every option that has kernels of its own."""
     from .bradley_terry.comparisons import Comparisons, merged
     from .bradley_terry.covariance import covariance
     from .bradley_terry.fit import fit
     from .bradley_terry.params import BradleyTerry
 
     player = np.arange(100, dtype=np.int32)
-    results = np.tile([1.0, 0.5, 0.0, 1.0], 25)
-    rows = merged(
-        Comparisons.of(player, np.roll(player, 1), results), Comparisons.of(player, np.roll(player, 2), results)
-    )
-    for params in (BradleyTerry(), BradleyTerry(ridge=np.inf, ties="davidson")):
-        covariance(fit(rows, len(player), params), rows, params).of_differences(player[:1], player[1:2])
+    ahead = [Comparisons.of(player, np.roll(player, k), np.tile([1.0, 0.5], 50)) for k in (1, 1, 2)]
+    rows = merged(*ahead)
+    for params in (BradleyTerry(), BradleyTerry(ridge=np.inf, ties="davidson", covariance="cluster")):
+        covariance(fit(rows, len(player), params), rows, params, rows.first).of_differences(player[:1], player[1:2])
 
 
 def _small(system: System) -> None:

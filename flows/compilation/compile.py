@@ -44,7 +44,7 @@ log = logging.getLogger("ranklake.kernels")
 
 
 _KERNELS = {"elo-mmr.small": 45, "elo-mms.small": 40, "elo-mmx.small": 40, "elo-r.small": 30}  # about, by part
-_KERNELS |= {SCORES: 25, SMOOTHING: 25, CHANCES: 4, PROBLEMS: 10, STATIC: 20}
+_KERNELS |= {SCORES: 25, SMOOTHING: 25, CHANCES: 4, PROBLEMS: 10, STATIC: 38}
 _OTHERS = 15  # kernels of another part, about
 _SECONDS = 0.4  # about, of a kernel on two cores
 

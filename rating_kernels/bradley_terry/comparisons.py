@@ -7,10 +7,12 @@ covariates take one pass for each distinct row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from ..core.beliefs import Map, serial_map
 from ..core.jit import exact, inner_exact
@@ -69,12 +71,10 @@ class Comparisons(NamedTuple):
         ones, zeros = np.ones(m), np.zeros(m)
         optional = [(weight, ones), (offset, zeros), (count, ones)]
         numbers = [result, *(usual if given is None else given for given, usual in optional)]
-        return cls(
-            np.ascontiguousarray(first, np.int32),
-            np.ascontiguousarray(second, np.int32),
-            np.ascontiguousarray(np.empty((m, 0)) if x is None else x, np.float64),
-            *(np.ascontiguousarray(column, np.float64) for column in numbers),
-        )
+        columns = [first, second, np.empty((m, 0)) if x is None else x, *numbers]
+        kinds = [np.int32] * 2 + [np.float64] * (len(columns) - 2)
+        # kernels would be compiled again for columns that cannot be written
+        return cls.from_columns(map(_writable, columns, kinds))
 
     @classmethod
     def from_columns(cls, columns: Iterable[Any]) -> Self:
@@ -90,6 +90,10 @@ class Comparisons(NamedTuple):
         return self.from_columns(column[rows] for column in self)
 
 
+def _writable(column: Any, kind: type) -> npt.NDArray[Any]:
+    return np.require(column, kind, ["C", "W"])
+
+
 def merged(*parts: Comparisons, map: Map = serial_map) -> Comparisons:
     """All rows in one order, equal ones as one row whose count is the sum.
 
@@ -101,11 +105,7 @@ def merged(*parts: Comparisons, map: Map = serial_map) -> Comparisons:
     """
     columns = zip(*parts, strict=True)
     rows = parts[0] if len(parts) == 1 else Comparisons.from_columns(np.concatenate(of) for of in columns)
-    m, c = rows.x.shape
-    for column in range(c):
-        if not np.isfinite(rows.x[:, column]).all():
-            at = int(np.argmin(np.isfinite(rows.x[:, column])))
-            raise CovariateError(column, f"must be finite, got {float(rows.x[at, column])!r}")
+    m = len(rows.first)
     if m == 0:
         return rows
     if (rows.first == rows.second).any():
@@ -114,7 +114,13 @@ def merged(*parts: Comparisons, map: Map = serial_map) -> Comparisons:
     found = Comparisons.from_columns(np.empty_like(column) for column in rows)
     pairs = len(starts) - 1
     used = np.empty(pairs, np.int64)
-    map(lambda start, stop: _merge_pairs(start, stop, order, starts, rows, found, used), pairs)
+    # columns of one number are read at one place: random access to a column costs more than the rest of a row
+    alone = np.array([int((column != column[0]).any()) for column in (rows.weight, rows.offset, rows.count)])
+    map(lambda start, stop: _merge_pairs(start, stop, order, starts, rows, alone, found, used), pairs)
+    if (used < 0).any():
+        column = int(-1 - used.min())
+        value = float(rows.x[np.argmin(np.isfinite(rows.x[:, column])), column])
+        raise CovariateError(column, f"must be finite, got {value!r}")
     stops = np.append(np.int64(0), np.cumsum(used))
     if stops[-1] == m and found.count.all():
         return found
@@ -124,7 +130,7 @@ def merged(*parts: Comparisons, map: Map = serial_map) -> Comparisons:
 
 
 def _by_pair(first: Ints, second: Ints) -> tuple[Longs, Longs]:
-    """The rows in the order of pairs, and where the rows of each pair begin, and their number."""
+    """The rows in the order of pairs, ``~i`` for a row whose players are swapped, and the first row of each pair."""
     m, n = len(first), int(max(first.max(), second.max())) + 1
     order, starts = np.empty(m, np.int64), np.empty(m + 1, np.int64)
     pairs = _sort_pairs(first, second, np.int64(n), order, starts)
@@ -133,35 +139,37 @@ def _by_pair(first: Ints, second: Ints) -> tuple[Longs, Longs]:
 
 @exact
 def _sort_pairs(first, second, n, order, starts):
-    """Write the order of rows and the first row of each pair; returns the number of pairs."""
+    """Write the order of rows and the first row of each pair; returns the number of pairs.
+
+    Both passes read in order, and write to as many places as there are players.
+    """
     m = len(first)
-    at, halfway = np.zeros(n + 1, np.int64), np.empty(m, np.int64)
+    halfway, low, high = np.empty(m, np.int64), np.empty(m, np.int32), np.empty(m, np.int32)
+    others = np.empty(m, np.int32)
+    at_high, at_low = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     for i in range(m):
-        at[max(first[i], second[i]) + 1] += 1
+        at_high[max(first[i], second[i]) + 1] += 1
+        at_low[min(first[i], second[i]) + 1] += 1
     for p in range(n):
-        at[p + 1] += at[p]
+        at_high[p + 1] += at_high[p]
+        at_low[p + 1] += at_low[p]
+    begins = at_low.copy()
     for i in range(m):
-        p = max(first[i], second[i])
-        halfway[at[p]] = i
-        at[p] += 1
-    at[:] = 0
+        swapped = first[i] > second[i]
+        one, other = (second[i], first[i]) if swapped else (first[i], second[i])
+        k = at_high[other]
+        halfway[k], low[k], high[k] = ~i if swapped else i, one, other
+        at_high[other] = k + 1
     for i in range(m):
-        at[min(first[i], second[i]) + 1] += 1
+        k = at_low[low[i]]
+        order[k], others[k] = halfway[i], high[i]
+        at_low[low[i]] = k + 1
+    pairs = 0
     for p in range(n):
-        at[p + 1] += at[p]
-    for k in range(m):
-        i = halfway[k]
-        p = min(first[i], second[i])
-        order[at[p]] = i
-        at[p] += 1
-    pairs, low, high = 0, -1, -1
-    for k in range(m):
-        i = order[k]
-        one, other = min(first[i], second[i]), max(first[i], second[i])
-        if one != low or other != high:
-            starts[pairs] = k
-            pairs += 1
-            low, high = one, other
+        for k in range(begins[p], begins[p + 1]):
+            if k == begins[p] or others[k] != others[k - 1]:
+                starts[pairs] = k
+                pairs += 1
     starts[pairs] = m
     return pairs
 
@@ -217,28 +225,39 @@ def _sort(keys, rows, n, stack):
 
 
 @exact
-def _merge_pairs(start, stop, order, starts, rows, found, used):
-    """Sort and merge the rows of some pairs in place of all of them; write how many are left."""
+def _merge_pairs(start, stop, order, starts, rows, alone, found, used):
+    """Sort and merge the rows of some pairs in place of all of them.
+
+    Writes how many are left of each; -1 less the column of a covariate that is not finite.
+    """
     longest, c = 0, rows.x.shape[1]
     for pair in range(start, stop):
         longest = max(longest, starts[pair + 1] - starts[pair])
     keys, counts = np.empty((longest, c + 3)), np.empty(longest)
     turn, stack = np.empty(longest, np.int64), np.empty(128, np.int64)
     for pair in range(start, stop):
-        begin = starts[pair]
+        begin, bad = starts[pair], np.int64(0)
         n = starts[pair + 1] - begin
-        one = order[begin]
-        low, high = min(rows.first[one], rows.second[one]), max(rows.first[one], rows.second[one])
         for k in range(n):
-            i = order[begin + k]
-            swapped = rows.first[i] > rows.second[i]
-            sign = -1.0 if swapped else 1.0
+            i, sign, y = order[begin + k], 1.0, 0.0
+            if i < 0:
+                i, sign = ~i, -1.0
+                y = 1.0 - rows.result[i]
+            else:
+                y = rows.result[i] + 0.0
             for j in range(c):
                 keys[k, j] = sign * rows.x[i, j] + 0.0  # -0 becomes 0
-            keys[k, c] = 1.0 - rows.result[i] if swapped else rows.result[i] + 0.0
-            keys[k, c + 1] = rows.weight[i]
-            keys[k, c + 2] = sign * rows.offset[i] + 0.0
-            counts[k], turn[k] = rows.count[i], k
+                if not math.isfinite(keys[k, j]):
+                    bad = np.int64(-1 - j)
+            keys[k, c] = y
+            keys[k, c + 1] = rows.weight[i * alone[0]]
+            keys[k, c + 2] = sign * rows.offset[i * alone[1]] + 0.0
+            counts[k], turn[k] = rows.count[i * alone[2]], k
+        used[pair] = bad
+        if bad < 0:
+            continue
+        one = order[begin] if order[begin] >= 0 else ~order[begin]
+        low, high = min(rows.first[one], rows.second[one]), max(rows.first[one], rows.second[one])
         _sort(keys, turn, n, stack)
         last = begin - 1
         for k in range(n):

@@ -26,8 +26,8 @@ from .comparisons import Comparisons
 from .dense import product
 from .equations import Equations
 from .fit import Fit, Used, point_of, used_games
-from .params import MODEL, UNIT, BradleyTerry
-from .sums import matrix_of, sums
+from .params import CLUSTER, MODEL, UNIT, BradleyTerry
+from .sums import Point, matrix_of, scores, sums
 
 
 class Covariance:
@@ -122,10 +122,53 @@ def covariance(
     used = used_games(comparisons, len(found.theta), params)
     n, c = len(used.players), used.rows.n_covariates
     at = point_of(used, found)
-    whole = matrix_of(sums(used.rows, used.runs, at, map), used.runs, n)
-    equations = Equations.of(whole, used.component, params, c, map)
-    meat = _symmetric(matrix_of(sums(used.rows, used.runs, at, map, squares=True), used.runs, n))
-    return Covariance(found, used, params, equations.inverse(map), equations.level, meat, map)
+    here = sums(used.rows, used.runs, at, map)
+    equations = Equations.of(matrix_of(here, used.runs, n), used.component, params, c, map)
+    if params.covariance == CLUSTER:
+        meat = _of_clusters(used, at, clusters, len(comparisons.first))
+    else:
+        meat = matrix_of(sums(used.rows, used.runs, at, map, squares=True), used.runs, n)
+    return Covariance(found, used, params, equations.inverse(map), equations.level, _symmetric(meat), map)
+
+
+def _of_clusters(used: Used, at: Point, clusters: npt.NDArray[np.integer] | None, m: int) -> Floats:
+    """The upper triangle of the sum of s_c s_c' C / (C - 1)."""
+    if clusters is None or len(clusters) != m:
+        raise ValueError(f"the covariance of clusters needs the cluster of each of {m:,} rows")
+    names, number = np.unique(clusters[used.kept], return_inverse=True)
+    if len(names) < 2:
+        raise ValueError("the covariance of clusters needs two clusters at least")
+    order = np.argsort(number, kind="stable")
+    rows = used.rows.take(order)
+    k = len(at.gamma) + at.davidson
+    whole = np.zeros((len(at.theta) + k,) * 2)
+    starts = np.searchsorted(number[order], np.arange(len(names) + 1))
+    _add_clusters(starts, rows.first, rows.second, rows.x, scores(rows, at), whole)
+    return np.asarray(whole * (len(names) / (len(names) - 1.0)), np.float64)
+
+
+@exact
+def _add_clusters(starts, first, second, x, score, whole):
+    """Add the products of the summed scores of each cluster, of the parameters of its games."""
+    size, c = len(whole), x.shape[1]
+    n = size - (c + 1 if score.shape[1] > 1 else c)
+    total, has = np.zeros(size), np.zeros(size, np.bool_)
+    has[n:] = True
+    for cluster in range(len(starts) - 1):
+        for i in range(starts[cluster], starts[cluster + 1]):
+            total[first[i]] += score[i, 0]
+            total[second[i]] -= score[i, 0]
+            has[first[i]] = has[second[i]] = True
+            for j in range(c):
+                total[n + j] += score[i, 0] * x[i, j]
+            if size > n + c:
+                total[n + c] += score[i, 1]
+        at = np.flatnonzero(has)
+        for i in range(len(at)):
+            for j in range(i, len(at)):
+                whole[at[i], at[j]] += total[at[i]] * total[at[j]]
+        total[:] = 0.0
+        has[:n] = False
 
 
 def _symmetric(upper: Floats) -> Floats:

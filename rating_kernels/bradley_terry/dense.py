@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from ..core.beliefs import Map, serial_map
-from ..core.jit import exact, inner_exact
+from ..core.jit import exact, inner_exact, kernel
 from ..core.standings import Floats
 
 _TILE = 64  # rows and columns: a tile fits in the fastest cache
@@ -91,34 +91,59 @@ def _nth(i, n):
 
 
 @inner_exact
-def _add_product(sign, a, b, c, k0, k1, i0, j0, j1):
-    """C[i, j] += sign * sum of A[k, i] B[k, j] over k0 <= k < k1, for a tile of rows. Four rows and terms at a time."""
+def _add_product(sign, a, b, c, k0, i0, j0, j1):
+    """C[i, j] += sign * sum of A[k, i] B[k, j] over ``_DEEP`` terms from k0 on, for a tile of rows and j0 <= j < j1.
+
+    Four rows and four terms at a time. The compiler vectorises loops over rows of copies: their places in memory have
+    fixed distances, so that none can be part of another.
+    """
+    n = j1 - j0
+    terms, sums = np.empty((_DEEP // 4, 4 * _WIDE)), np.empty(4 * _WIDE)
+    for k in range(_DEEP // 4):
+        four = terms[k]
+        for t in range(4):
+            row = b[k0 + 4 * k + t, j0:j1]
+            for j in range(n):
+                four[t * _WIDE + j] = row[j]
     for i in range(i0, i0 + _TILE, 4):
-        for k in range(k0, k1, 4):
-            p0, p1, p2, p3 = sign * a[k, i], sign * a[k + 1, i], sign * a[k + 2, i], sign * a[k + 3, i]
-            i1, i2, i3 = i + 1, i + 2, i + 3
-            q0, q1, q2, q3 = sign * a[k, i1], sign * a[k + 1, i1], sign * a[k + 2, i1], sign * a[k + 3, i1]
-            r0, r1, r2, r3 = sign * a[k, i2], sign * a[k + 1, i2], sign * a[k + 2, i2], sign * a[k + 3, i2]
-            s0, s1, s2, s3 = sign * a[k, i3], sign * a[k + 1, i3], sign * a[k + 2, i3], sign * a[k + 3, i3]
-            for j in range(j0, j1):
-                w, x, y, z = b[k, j], b[k + 1, j], b[k + 2, j], b[k + 3, j]
-                c[i, j] = c[i, j] + p0 * w + p1 * x + p2 * y + p3 * z
-                c[i1, j] = c[i1, j] + q0 * w + q1 * x + q2 * y + q3 * z
-                c[i2, j] = c[i2, j] + r0 * w + r1 * x + r2 * y + r3 * z
-                c[i3, j] = c[i3, j] + s0 * w + s1 * x + s2 * y + s3 * z
+        for t in range(4):
+            row = c[i + t, j0:j1]
+            for j in range(n):
+                sums[t * _WIDE + j] = row[j]
+        for k in range(_DEEP // 4):
+            at, four = k0 + 4 * k, terms[k]
+            a0, a1, a2, a3 = a[at, i : i + 4], a[at + 1, i : i + 4], a[at + 2, i : i + 4], a[at + 3, i : i + 4]
+            p0, p1, p2, p3 = sign * a0[0], sign * a1[0], sign * a2[0], sign * a3[0]
+            q0, q1, q2, q3 = sign * a0[1], sign * a1[1], sign * a2[1], sign * a3[1]
+            r0, r1, r2, r3 = sign * a0[2], sign * a1[2], sign * a2[2], sign * a3[2]
+            s0, s1, s2, s3 = sign * a0[3], sign * a1[3], sign * a2[3], sign * a3[3]
+            for j in range(n):
+                w, x, y, z = four[j], four[_WIDE + j], four[2 * _WIDE + j], four[3 * _WIDE + j]
+                sums[j] = sums[j] + p0 * w + p1 * x + p2 * y + p3 * z
+                sums[_WIDE + j] = sums[_WIDE + j] + q0 * w + q1 * x + q2 * y + q3 * z
+                sums[2 * _WIDE + j] = sums[2 * _WIDE + j] + r0 * w + r1 * x + r2 * y + r3 * z
+                sums[3 * _WIDE + j] = sums[3 * _WIDE + j] + s0 * w + s1 * x + s2 * y + s3 * z
+        for t in range(4):
+            row = c[i + t, j0:j1]
+            for j in range(n):
+                row[j] = sums[t * _WIDE + j]
+
+
+@inner_exact
+def _subtract(factor, one, other):
+    for j in range(len(one)):
+        one[j] -= factor * other[j]
 
 
 @inner_exact
 def _divide(u, k0, x, j0, j1):
     """X = U_kk'^-1 X for the rows of a tile."""
     for k in range(k0, k0 + _TILE):
+        row, scale = x[k, j0:j1], 1.0 / u[k, k]
         for m in range(k0, k):
-            factor = u[m, k]
-            for j in range(j0, j1):
-                x[k, j] -= factor * x[m, j]
-        scale = 1.0 / u[k, k]
-        for j in range(j0, j1):
-            x[k, j] *= scale
+            _subtract(u[m, k], row, x[m, j0:j1])
+        for j in range(len(row)):
+            row[j] *= scale
 
 
 @exact
@@ -127,8 +152,7 @@ def _factor_tile(u, tile):
     last = first + _TILE
     for i in range(first, last):
         for k in range(first, i):
-            for j in range(i, last):
-                u[i, j] -= u[k, i] * u[k, j]
+            _subtract(u[k, i], u[i, i:last], u[k, i:last])
         root = math.sqrt(u[i, i]) if u[i, i] > 0.0 else math.nan
         scale = 1.0 / root
         u[i, i] = root
@@ -155,7 +179,7 @@ def _subtract_tiles(u, tile, first, last):
         i = (tile + 1 + _nth(number, rest)) * _TILE
         for deep in range(k, k + _TILE, _DEEP):
             for j in range(i, n, _WIDE):
-                _add_product(-1.0, u, u, u, deep, deep + _DEEP, i, j, min(j + _WIDE, n))
+                _add_product(-1.0, u, u, u, deep, i, j, min(j + _WIDE, n))
 
 
 @exact
@@ -167,8 +191,8 @@ def _invert_tiles(u, lower, first, last):
         for i in range(j, j + _TILE):
             lower[i, i] = 1.0
         for i in range(j, n, _TILE):
-            for k in range(j, i, _TILE):
-                _add_product(-1.0, u, lower, lower, k, k + _TILE, i, j, j + _TILE)
+            for k in range(j, i, _DEEP):
+                _add_product(-1.0, u, lower, lower, k, i, j, j + _TILE)
             _divide(u, i, lower, j, j + _TILE)
 
 
@@ -180,7 +204,7 @@ def _square_tiles(lower, whole, first, last):
         i = _nth(number, n // _TILE) * _TILE
         for j in range(i, n, _WIDE):
             for k in range(j, n, _DEEP):
-                _add_product(1.0, lower, lower, whole, k, k + _DEEP, i, j, min(j + _WIDE, n))
+                _add_product(1.0, lower, lower, whole, k, i, j, min(j + _WIDE, n))
 
 
 @exact
@@ -189,7 +213,7 @@ def _multiply_tiles(a, b, whole, first, last):
     for i in range(first * _TILE, last * _TILE, _TILE):
         for j in range(0, n, _WIDE):
             for k in range(0, n, _DEEP):
-                _add_product(1.0, a, b, whole, k, k + _DEEP, i, j, min(j + _WIDE, n))
+                _add_product(1.0, a, b, whole, k, i, j, min(j + _WIDE, n))
 
 
 @exact
@@ -203,15 +227,14 @@ def _mirror(whole):
                     whole[i, j] = whole[j, i]
 
 
-@exact
+@kernel
 def _substitute(u, x):
     n = len(x)
     for k in range(n):
         x[k] /= u[k, k]
-        for j in range(k + 1, n):
-            x[j] -= u[k, j] * x[k]
+        _subtract(x[k], x[k + 1 :], u[k, k + 1 :])
     for k in range(n - 1, -1, -1):
-        total = x[k]
-        for j in range(k + 1, n):
-            total -= u[k, j] * x[j]
-        x[k] = total / u[k, k]
+        row, rest, total = u[k, k + 1 :], x[k + 1 :], 0.0
+        for j in range(len(row)):
+            total += row[j] * rest[j]
+        x[k] = (x[k] - total) / u[k, k]

@@ -68,7 +68,7 @@ def add_levels(matrix: Floats, component: Ints) -> Floats:
 
 
 def check_covariates(matrix: Floats, component: Ints, c: int, map: Map = serial_map) -> None:
-    """Raise CovariateError if a covariate is collinear with players or with covariates before it.
+    """Raise CovariateError if a covariate is 0 in all games, or collinear with players or with covariates before it.
 
     ``matrix``: the curvatures without priors, of which the upper triangle is given.
     """
@@ -78,6 +78,8 @@ def check_covariates(matrix: Floats, component: Ints, c: int, map: Map = serial_
     whole[players, players] *= 1.0 + _SLIGHT
     add_levels(whole, component)
     diagonal = matrix.diagonal()[n : n + c]
+    if not diagonal.all():
+        raise CovariateError(int(np.argmin(diagonal != 0.0)), "is 0 in all games")
     pivots = factored(whole, map).diagonal()[n : n + c] ** 2
     bad = ~(pivots > _COLLINEAR * diagonal)
     if bad.any():

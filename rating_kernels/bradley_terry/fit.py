@@ -13,16 +13,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..core.beliefs import Map, serial_map
+from ..core.jit import exact
 from ..core.standings import Floats, Ints
 from ..core.system import ConvergenceError
-from .comparisons import Comparisons, CovariateError
+from .comparisons import Comparisons
 from .equations import Equations, check_covariates
 from .graph import check_beaten, components
 from .params import DAVIDSON, DROP, BradleyTerry
 from .sums import Point, Runs, Sums, matrix_of, sums
 
+Mask = npt.NDArray[np.bool_]
 _NEAR = 1e-12  # largest last step, natural units
 _FARTHEST = 2.0  # natural units that a step may change a strength, or a covariate the chance
 _MOST = 50  # iterations
@@ -65,7 +68,7 @@ class Fit:
     wins: Floats
     draws: Floats
     losses: Floats
-    extreme: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    extreme: Mask
     iterations: int = 0
     log_likelihood: float = 0.0
 
@@ -73,12 +76,14 @@ class Fit:
 class Used(NamedTuple):
     """The games that a model uses, between players who have one.
 
+    ``kept`` (bool[m]): whether the model uses each of the given rows.
     ``players`` (int32[n]): the number of each of them.
     ``rows``: the games, with players numbered in that order.
     ``component`` (int32[n]): of each of them.
     ``davidson``: whether the chance of a tie is a parameter.
     """
 
+    kept: Mask
     players: Ints
     rows: Comparisons
     runs: Runs
@@ -98,7 +103,8 @@ def fit(
     a result is neither a win, a tie nor a loss. Raises ConvergenceError: no maximum after 50 iterations.
     """
     used = used_games(comparisons, n_players, params)
-    counts = _counts(comparisons, n_players)
+    counts = np.zeros((4, n_players))
+    _count(comparisons.first, comparisons.second, comparisons.result, comparisons.count, counts)
     component = np.full(n_players, -1, np.int32)
     component[used.players] = used.component
     drawn = 0.0 if params.ties == DROP else counts[2]
@@ -107,15 +113,17 @@ def fit(
     theta = np.zeros(n_players)
     theta[used.players] = at.theta
     nu = None if params.ties != DAVIDSON else math.exp(at.ln_nu) if at.davidson else 0.0
-    return Fit(theta, at.gamma, nu, component, *counts, extreme, steps, value)
+    n_games, wins, draws, losses = counts
+    return Fit(theta, at.gamma, nu, component, n_games, wins, draws, losses, extreme, steps, value)
 
 
 def used_games(comparisons: Comparisons, n_players: int, params: BradleyTerry) -> Used:
     """The games that the model uses; see :func:`fit`."""
-    rows = comparisons
+    rows, kept = comparisons, np.ones(len(comparisons.first), np.bool_)
     drawn = (rows.result > 0.0) & (rows.result < 1.0)
     if params.ties == DROP and drawn.any():
-        rows = rows.take(~drawn)
+        kept = ~drawn
+        rows = rows.take(kept)
     if params.ties == DAVIDSON:
         if not (rows.result[drawn] == 0.5).all():
             raise TiesError("Davidson's model knows wins, ties and losses: a result must be 0, 0.5 or 1")
@@ -126,14 +134,12 @@ def used_games(comparisons: Comparisons, n_players: int, params: BradleyTerry) -
         ahead, behind = rows.result > 0.0, rows.result < 1.0
         winner, loser = (rows.first[ahead], rows.second[behind]), (rows.second[ahead], rows.first[behind])
         check_beaten(np.concatenate(winner), np.concatenate(loser), of)
-    for column in range(rows.n_covariates):
-        if len(rows.first) and not rows.x[:, column].any():
-            raise CovariateError(column, "is 0 in all games")
     players = np.flatnonzero(of >= 0).astype(np.int32)
-    number = np.zeros(n_players, np.int32)
-    number[players] = np.arange(len(players), dtype=np.int32)
-    rows = rows._replace(first=number[rows.first], second=number[rows.second])
-    return Used(players, rows, Runs.of(rows), of[players], params.ties == DAVIDSON and bool(drawn.any()))
+    if len(players) < n_players:
+        number = np.zeros(n_players, np.int32)
+        number[players] = np.arange(len(players), dtype=np.int32)
+        rows = rows._replace(first=number[rows.first], second=number[rows.second])
+    return Used(kept, players, rows, Runs.of(rows), of[players], params.ties == DAVIDSON and bool(drawn.any()))
 
 
 def point_of(used: Used, found: Fit) -> Point:
@@ -142,23 +148,24 @@ def point_of(used: Used, found: Fit) -> Point:
     return Point(found.theta[used.players], found.gamma, ln_nu)
 
 
-def _counts(rows: Comparisons, n: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Games, wins, draws and losses of each player."""
-    won, lost = (rows.result == 1.0) * rows.count, (rows.result == 0.0) * rows.count
-    drawn = rows.count - won - lost
-
-    def of(first: Floats, second: Floats) -> Floats:
-        return np.asarray(np.bincount(rows.first, first, n) + np.bincount(rows.second, second, n), np.float64)
-
-    return of(rows.count, rows.count), of(won, lost), of(drawn, drawn), of(lost, won)
+@exact
+def _count(first, second, result, count, counts):
+    """Add games, wins, draws and losses of each player."""
+    for i in range(len(first)):
+        a, b, n = first[i], second[i], count[i]
+        counts[0, a] += n
+        counts[0, b] += n
+        won, lost = result[i] == 1.0, result[i] == 0.0
+        counts[1 if won else 3 if lost else 2, a] += n
+        counts[3 if won else 1 if lost else 2, b] += n
 
 
 def _start(used: Used, start: Fit | None) -> Point:
     """Where the search begins: at 0, or at an earlier fit, whose strengths are centred in each component."""
-    rows, n = used.rows, len(used.players)
-    tied = float(np.sum((rows.result == 0.5) * rows.count * rows.weight))
-    share = tied / float(np.sum(rows.count * rows.weight)) if used.davidson else 0.0
-    ln_nu = math.log(2.0 * share / (1.0 - share)) if used.davidson else math.nan  # the best one of equal players
+    rows, n, ln_nu = used.rows, len(used.players), math.nan
+    if used.davidson:  # the best one of equal players
+        times, tied = rows.count * rows.weight, rows.result == 0.5
+        ln_nu = math.log(2.0 * float(np.sum(times[tied])) / float(np.sum(times[~tied])))
     theta, gamma = np.zeros(n), np.zeros(rows.n_covariates)
     if start is not None:
         known = used.players < len(start.theta)
@@ -180,9 +187,9 @@ def _climb(used: Used, params: BradleyTerry, at: Point, map: Map) -> tuple[Point
     n, c = len(used.players), used.rows.n_covariates
     if n == 0:
         return at, 0, 0.0
-    reach = np.sqrt(np.average(np.square(used.rows.x), axis=0, weights=used.rows.count))
-    scale = np.concatenate((np.ones(n), reach, np.ones(int(used.davidson))))
     here = sums(used.rows, used.runs, at, map)
+    typical = np.sqrt(here.rest.diagonal()[:c] / np.sum(here.runs[:, 0]))  # size of a covariate
+    scale = np.concatenate((np.ones(n), typical, np.ones(int(used.davidson))))
     largest = math.nan
     for iteration in range(1, _MOST + 1):
         matrix = matrix_of(here, used.runs, n)

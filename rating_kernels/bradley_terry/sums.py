@@ -67,7 +67,7 @@ class Runs(NamedTuple):
         m = len(rows.first)
         blocks = block_starts(m)
         begins = np.zeros(m, np.bool_)
-        begins[0] = True
+        begins[:1] = True
         begins[1:] = (rows.first[1:] != rows.first[:-1]) | (rows.second[1:] != rows.second[:-1])
         begins[blocks[:-1]] = True
         at = np.flatnonzero(begins)
@@ -109,6 +109,13 @@ def sums(rows: Comparisons, runs: Runs, at: Point, map: Map = serial_map, square
         total += block
     score[n:] = total[1 : 1 + k]
     return Sums(float(total[0]), score, of_runs[:, 1:], total[1 + k :].reshape(k, k))
+
+
+def scores(rows: Comparisons, at: Point) -> Floats:
+    """The score of each row by eta, and by ln nu where it is a parameter: float64[m, 1 or 2]."""
+    found = np.empty((len(rows.first), 1 + at.davidson))
+    _scores(rows, at, math.exp(at.ln_nu), found)
+    return found
 
 
 def matrix_of(found: Sums, runs: Runs, n: int) -> Floats:
@@ -196,6 +203,25 @@ def _dot(start, stop, one, other):
     for i in range(start, stop):
         total += one[i] * other[i]
     return total
+
+
+@kernel
+def _scores(rows, at, nu, found):
+    """Write the scores of all rows."""
+    eta, y, times, space = np.empty(1), np.empty(1), np.empty(1), np.empty((5, 1))
+    one = np.ones(1)
+    for i in range(len(found)):
+        eta[0] = at.theta[rows.first[i]] - at.theta[rows.second[i]] + rows.offset[i]
+        for j in range(rows.x.shape[1]):
+            eta[0] += at.gamma[j] * rows.x[i, j]
+        y[0], times[0] = rows.result[i], rows.weight[i] * rows.count[i]
+        if found.shape[1] > 1:
+            _davidson(
+                1, eta, y, times, one, nu, at.ln_nu, False, space[0], found[i], space[1], space[2], space[3], space[4]
+            )
+            found[i, 1] = space[2, 0]
+        else:
+            _logistic(1, eta, y, times, one, False, space[0], found[i], space[1])
 
 
 @kernel
