@@ -22,7 +22,7 @@ T = TypeVar("T")
 SETTLED_SECONDS = 30 * 86_400  # older contests are no longer corrected; only `again` requests them
 YOUNG_SECONDS = 600
 SAVE_SECONDS = 30.0  # between writes of the index; responses missing in it are found again
-MAX_FOLLOW_UPS = 5000  # documents beyond the list in one run; CTFtime has some 1,000, Codeforces with results some 1,500
+MAX_FOLLOW_UPS = 5000  # documents beyond the list in one run; of CTFtime some 1,000, of Codeforces with results 1,500
 MAX_UNREADABLE_IN_A_ROW = 3  # more mean that the site has another format now, or is broken
 
 
