@@ -107,8 +107,8 @@ class SiteProblems:
     def _rows(self) -> _Rows:
         """The problems with pages, hardest first."""
         rows: _Rows = self._problems.table.to_pylist()
-        oldest = sorted((row["rounds"][-1] for row in rows), reverse=True)[:PROBLEM_PAGES]
-        return [row for row in rows if row["rounds"][-1] >= oldest[-1]][:PROBLEM_PAGES]
+        newest = sorted((row["rounds"][-1] for row in rows), reverse=True)[:PROBLEM_PAGES]
+        return [row for row in rows if row["rounds"][-1] >= newest[-1]][:PROBLEM_PAGES]
 
     def _address(self, problem: str) -> str:
         """The page of a problem; of one without a page, the page of a script that says so."""

@@ -63,6 +63,7 @@ def test_player__is_found_under_an_old_name(pages: TestClient) -> None:
     solved = html.count('class="done"')
     left = pages.get("/run/p/player%201/problems?chance=0.5&width=0.5&unsolved=1").text
     assert f"{10 - solved} problems with a chance" in left
+    assert "with a chance of 50 ± 0 %" in pages.get("/run/p/player%201/problems?chance=0.5&width=0").text
     assert pages.get("/run/p/nobody/problems", headers=HTML).status_code == 404
     assert pages.get("/run/p/player%201/problems?chance=1", headers=HTML).status_code == 400
 

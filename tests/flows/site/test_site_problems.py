@@ -80,6 +80,16 @@ def test_site__without_results_has_no_problems(tmp_path: Path) -> None:
         assert "problem" not in page.read_text("utf-8")
 
 
+def test_site__with_results_of_contests_that_are_not_rated_has_an_empty_list(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", [contest("one", "ann", "bob"), contest("two", "bob", "ann")])
+    rate_run(lake, exclude=("two",))
+    solve(lake, [("two", "ann", "A", 1, 5)])
+    site = published(lake, tmp_path)
+    assert "There is no such problem" in (version(site) / "problems.html").read_text("utf-8")
+    publish(lake, "run")
+    assert open_published(lake, "run").problems is None
+
+
 @pytest.mark.slow
 def test_scripts__filter_the_list_and_find_problems_for_a_player(made: tuple[Lake, Path], browser: Any) -> None:
     lake, site = made

@@ -62,7 +62,7 @@ def for_player(
     run: PublishedRun, links: ServerLinks, handle: str, page: Page, given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A page of the problems that a player solves with a chance."""
-    chosen = {name: _text(given[name]) for name in ("chance", "width", "unsolved") if given[name]}
+    chosen = {name: _text(given[name]) for name in ("chance", "width", "unsolved") if given[name] != ""}
     return {
         "handle": handle, "rows": _rows(run, links, page), "total": page.total, "page": given["page"],
         "n_pages": -(-page.total // PROBLEM_ROWS), "pages": partial(links.player_problems, handle, **chosen),
