@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.browser import axe, chromium, served_files
+from helpers.browser import axe, served_files
 from helpers.documents import ROOT
 
 pytestmark = pytest.mark.slow
@@ -28,12 +27,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-m", "sphinx", "-q", "-c", "docs", *options, ".", str(made)]
     subprocess.run(command, check=True, cwd=ROOT, capture_output=True)
     return made
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 def test_docs__have_no_faults_of_accessibility_and_no_overflow(site: Path, browser: Any) -> None:

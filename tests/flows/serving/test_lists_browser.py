@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from helpers.browser import axe, chromium, new_page, served_files, served_pages
+from helpers.browser import axe, new_page, served_files, served_pages
 from helpers.lakes import lake_of, rate_run, synthetic
 from helpers.tables import over_years
 
@@ -33,12 +33,6 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
         rate_run(lake, run=run)
         publish(lake, run, titles=CODEFORCES)
     return lake
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

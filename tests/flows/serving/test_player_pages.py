@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.browser import chromium, new_page, served_files, served_pages
+from helpers.browser import new_page, served_files, served_pages
 from helpers.lakes import contest, lake_of, rate_run
 
 from ranklake.flows.publication.publish import publish
@@ -36,12 +35,6 @@ def site(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     publish_site(lake, "run", str(folder))
     return folder
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 def chips(page: Any) -> list[str]:
