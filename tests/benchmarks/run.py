@@ -41,6 +41,7 @@ ROWS = {  # module and function; a row imports its module alone, so that commits
     "games": "games.games",
     "margins": "games.margins",
     "chances": "chances.chances",
+    "bradley-terry": "bradley_terry.bradley_terry",
     "joint-maximum": "item_response.joint_maximum",
     "teams": "teams.teams",
     "tennis": "against_peer.tennis",
