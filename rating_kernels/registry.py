@@ -58,6 +58,7 @@ SYSTEMS: MutableMapping[str, System] = _Systems(
         "glicko-allpairs": "glicko_allpairs",
         "trueskill": "trueskill",
         "bar": "bar",
+        "bt": "static.bt",
     }
 )
 

@@ -28,6 +28,7 @@ def compare(
     components: Sequence[int],
     games: GamesToCome | None = None,
     neutral: bool = True,
+    deviations: Any = None,
 ) -> dict[str, Any]:
     """The rounds with at least two of the players, and of each pair the wins, losses, draws, and the numbers of
     :meth:`.Prediction.pairs`: ``chance``, with an uncertainty of skills the difference, of ``games`` three chances.
@@ -45,6 +46,7 @@ def compare(
 
     ``players``: rows of the leaderboard.
     ``components``: the number of the component of each; -1 if it is not known.
+    ``deviations``: of the differences of all pairs, as for :class:`.Prediction`.
 
     The chance is as by ``ranklake predict``, but from the mean, sigma, rounds and last contest of the leaderboard: for
     a published version it never changes. Other state, such as the volatility of ``glicko2``, is that of a newcomer.
@@ -63,7 +65,7 @@ def compare(
     pairs = [_score(handles[one], handles[other], rounds) for one, other in ordered]
     if pairs:
         one, other = np.array(ordered).T
-        columns = _prediction(rows, players, components, games).pair_columns(one, other, neutral)
+        columns = _prediction(rows, players, components, games, deviations).pair_columns(one, other, neutral)
         numbers = zip(*(values.tolist() for values in columns.values()), strict=True)
         pairs = [pair | dict(zip(columns, of, strict=True)) for pair, of in zip(pairs, numbers, strict=True)]
     notes = [
@@ -119,7 +121,11 @@ def _score(one: str, other: str, rounds: Sequence[tuple[dict[str, int], dict[str
 
 
 def _prediction(
-    rows: HistoryRows, players: Sequence[dict[str, Any]], components: Sequence[int], games: GamesToCome | None
+    rows: HistoryRows,
+    players: Sequence[dict[str, Any]],
+    components: Sequence[int],
+    games: GamesToCome | None,
+    deviations: Any,
 ) -> Prediction:
     """A round of the players at the time of the last one; imports kernels."""
     from ..frames.prediction import Prediction
@@ -135,4 +141,5 @@ def _prediction(
     known = rows.contests_table.column("time_seconds").drop_null()
     time_seconds = known[-1].as_py() if len(known) else 0
     n_rounds = rows.contests_table.num_rows
-    return Prediction(display, handles, columns, time_seconds, n_rounds, components=components, games=lambda: games)
+    of_pairs: dict[str, Any] = {"components": components, "games": lambda: games, "deviations": deviations}
+    return Prediction(display, handles, columns, time_seconds, n_rounds, **of_pairs)

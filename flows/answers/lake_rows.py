@@ -16,6 +16,7 @@ from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import ROUNDS
 
 from ..common.progress import ProgressCallback, not_shown
+from ..entrants.explained import explained_by
 from ..results.display import Display
 from ..results.places import PlaceOptions
 from ..results.rated_rounds import LeaderboardBuilder, RatedRounds
@@ -107,7 +108,7 @@ class LakeRows(RatedRounds):
 
     def _read(self, stop: int | None) -> tuple[LeaderboardBuilder, npt.NDArray[np.int64]]:
         """The states after the rounds before ``stop``, and, if it is given, the latest end of each player's rounds."""
-        builder, ends = self.builder(self.display), known_ends(self.ends)
+        builder, ends = self.builder(self.display, explained_by(self)), known_ends(self.ends)
         latest = np.full(self.dataset.n_players, NO_END)  # clocks of sources may go back, those of kernels do not
         for _, rounds in self.walk(0, stop, builder.columns, self._on_progress) if stop != 0 else ():
             builder.update(rounds)

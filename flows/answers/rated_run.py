@@ -37,10 +37,11 @@ from .contests import history
 from .index_rows import IndexRows
 from .leaderboard import first_end, leaderboard
 
-if TYPE_CHECKING:  # imports kernels
+if TYPE_CHECKING:
     from ranklake.rating_kernels import System
 
     from ..chances.to_come import GamesToCome
+    from ..strengths.strengths import RunStrengths  # imports kernels
     from .dates import DatesDifference
     from .lake_rows import LakeRows
 
@@ -214,8 +215,24 @@ class RatedRun:
         players = board.take(pa.array(rows, pa.int64())).to_pylist()
         numbers = self.components_of([player["player"] for player in players])
         games = self.games_to_come(value)
-        found = compare(self._whole_index() or self._rounds(), players, numbers, games, neutral)
+        deviations = self.deviations([player["player"] for player in players])
+        found = compare(self._whole_index() or self._rounds(), players, numbers, games, neutral, deviations)
         return found | {"unknown": unknown}
+
+    def deviations(self, players: Sequence[int]) -> Any:
+        """Deviations of the differences of all pairs of players, given their indices, -1 for newcomers.
+
+        Returns float64[n, n], rating points; None unless the system explains all games at once: elsewhere beliefs about
+        two players are independent.
+        """
+        return None if self.system.all_games is None else self.strengths.deviations(players)
+
+    @cached_property
+    def strengths(self) -> RunStrengths:
+        """The strengths that explain all games; raises ``ValueError`` if the system explains round after round."""
+        from ..strengths.strengths import RunStrengths
+
+        return RunStrengths(RatedRounds(self.lake, self.name))
 
     def games_to_come(self, value: str | None = None) -> GamesToCome | None:
         """What is known of the games that have not been played; None if the contests have more than two participants.

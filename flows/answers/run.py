@@ -36,6 +36,7 @@ from .index_rows import IndexRows
 from .kept import Kept
 from .leaderboard import BoardPage, Group, Leaderboard, Page, kept_boards, leaderboard
 from .players.career import career, next_title
+from .rated_run import RatedRun
 
 _HISTORY = (
     "round_index", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before", "rating", "team",
@@ -215,7 +216,18 @@ class PublishedRun(IndexRows):
         rows, unknown = self.handles.known(handles)
         players = [self._player(row) for row in rows]
         games = self.games_to_come(value)
-        return comparison.compare(self, players, self._numbers_of(players), games, neutral) | {"unknown": unknown}
+        deviations = self._deviations([player["player"] for player in players])
+        found = comparison.compare(self, players, self._numbers_of(players), games, neutral, deviations)
+        return found | {"unknown": unknown}
+
+    def _deviations(self, players: Sequence[int]) -> Any:
+        """As :meth:`.RatedRun.deviations`."""
+        return None if self.display.system.all_games is None else self._rated.deviations(players)
+
+    @cached_property
+    def _rated(self) -> RatedRun:
+        """The run in the lake."""
+        return RatedRun(self._lake, self.name)
 
     def team_rating(self, handles: list[str]) -> dict[str, Any]:
         """The rating of a team, its players and a note; as :meth:`RatedRun.team_rating`, raises as :meth:`player`."""

@@ -20,11 +20,9 @@ from ranklake.rating_kernels.chances.three_way import NONE
 from ranklake.rating_kernels.core.standings import Conditions, Longs
 from ranklake.rating_kernels.core.system import Prior, System
 
+from ..common.refits import LEAST_GAMES, refit_rounds
 from .played import GamesSoFar, RoundGames
 from .settings import ChanceSettings
-
-LEAST_GAMES = 20  # of a first fit, and of one of a value of a column
-_TENTHS = 11  # of the games of the fit before
 
 MOST_GAMES = 20_000_000
 """Games of a data set up to which a run learns without being asked: the fits hold all games in memory."""
@@ -51,16 +49,6 @@ class RoundFit(NamedTuple):
     def of(self, value: str | None = None) -> Learnt:
         """What was learnt of games with a value of the column."""
         return self.overall if value is None else self.values.get(value, self.overall)
-
-
-def refit_rounds(counts: Longs) -> list[int]:
-    """The rounds before which a refit is due, given the games of each round; the number of rounds may be the last."""
-    before = np.concatenate(([0], np.cumsum(counts)))
-    found, least = list[int](), LEAST_GAMES
-    while before[-1] >= least:
-        found.append(int(np.searchsorted(before, least)))
-        least = -(-_TENTHS * int(before[found[-1]]) // 10)
-    return found
 
 
 def nothing_learnt(settings: ChanceSettings) -> RoundFit:

@@ -18,6 +18,7 @@ from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ..common.adapters import conditions_of, to_ragged
 from ..common.configuration.settings import build_params, find_system, recorded_settings
 from ..entrants.entrants import Entrants
+from ..entrants.explained import ExplainedFacts, facts_of_games
 from ..entrants.given_games import GameFacts
 from ..results.rated_rounds import RatedRounds
 from .played import RoundGames
@@ -51,7 +52,7 @@ def read_games(rounds: RatedRounds, system: System, params: Any, start: int, sto
 
     Raises LakeError: the data set has other games than the run.
     """
-    facts = GameFacts(rounds, system.periods) if rounds.of_games else None
+    facts = facts_of_games(rounds, system, params)
     conditions = conditions_of(rounds.contests_table)
     pieces: list[tuple[Segment, pa.Table]] = []
     for segment, table in rounds.run.iter_segments(start, stop, _COLUMNS, chain=rounds.chain):
@@ -68,7 +69,7 @@ def _games(
     system: System,
     params: Any,
     conditions: Conditions,
-    facts: GameFacts | None,
+    facts: GameFacts | ExplainedFacts | None,
     pieces: Sequence[tuple[Segment, pa.Table]],
     start: int,
     stop: int,

@@ -39,6 +39,7 @@ SECTIONS = {
         "compare": (".commands.compare:compare", "Compare players: common rounds, chances, differences."),
         "explain": (".commands.results:explain", "Explain the change of a player's rating in a contest."),
         "problems": (".commands.problems:problems", "Show how difficult problems were, from who solved them."),
+        "strengths": (".commands.strengths:strengths", "Show the strengths that explain all games at once."),
         "predict": (".commands.predict:predict", "Predict the result of a future round."),
         "teamrate": (".commands.predict:teamrate", "Show the rating of a team of players."),
         "preview": (".commands.predict:preview", "Show rating changes from standings; nothing is written."),

@@ -20,6 +20,7 @@ from ranklake.storage.datasets.tables.teams import Teams
 from ranklake.storage.lake.parquet import metadata_of
 from ranklake.storage.lake.schemas import ROUNDS
 
+FIRST = "first"  # the covariate that is 1 for the first player of a game
 HALVES = (0.5, -0.5)  # advantages of both players of a game, in shares of the advantage of the first one
 
 
@@ -28,7 +29,7 @@ class ContestFacts:
     """Facts of each contest of a data set that its rounds need besides the standings; arrays, one entry a contest.
 
     A contest that is a period of games has as many rounds as games. Each game is an event of its own, or the period is
-    one event of ``simultaneous`` games.
+    one event of ``simultaneous`` games. ``covariates``: names of those of games that their rounds have.
     """
 
     time_seconds: npt.NDArray[np.int64]
@@ -37,9 +38,16 @@ class ContestFacts:
     event: npt.NDArray[np.int64]
     field_includes_unrated: npt.NDArray[np.bool_]
     simultaneous: bool = False
+    covariates: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, contests: pa.Table, counts: npt.NDArray[np.bool_], simultaneous: bool = False) -> ContestFacts:
+    def of(
+        cls,
+        contests: pa.Table,
+        counts: npt.NDArray[np.bool_],
+        simultaneous: bool = False,
+        covariates: tuple[str, ...] = (),
+    ) -> ContestFacts:
         """The facts of a table of contests; only contests in ``counts`` are events."""
         ceilings = pc.fill_null(contests.column("perf_ceiling"), np.inf)
         time_seconds = _writable(contests.column("time_seconds"))
@@ -50,7 +58,9 @@ class ContestFacts:
         else:
             event[counts] = count_events(time_seconds[counts])
         with_unrated = contests.column("field_includes_unrated").fill_null(False).to_numpy()
-        return cls(time_seconds, conditions_of(contests), _writable(ceilings), event, with_unrated, simultaneous)
+        return cls(
+            time_seconds, conditions_of(contests), _writable(ceilings), event, with_unrated, simultaneous, covariates
+        )
 
     def rounds(self, part: StandingsPart) -> Rounds:
         """Stored standings of consecutive contests as rounds, or their games; ingestion has checked them."""
@@ -96,7 +106,23 @@ class ContestFacts:
             points=_points(part),
             score=_writable(games.score),
             precision=_writable(games.precision) if len(games.precision) else np.ones(n),
+            covariates=covariates_of(games, self.covariates),
         )
+
+
+def covariates_of(games: Games, names: Sequence[str]) -> Floats:
+    """Covariates of games by name, turned to their first rows; ``FIRST`` is 1 for the first player.
+
+    Returns float64[m, c]. The data set must have all.
+    """
+    found = np.empty((len(games.time_seconds), len(names)))
+    for at, name in enumerate(names):
+        if name == FIRST:
+            found[:, at] = np.where(games.swapped, -1.0, 1.0) if len(games.swapped) else 1.0
+        else:
+            assert games.covariates is not None, "the data set has covariates"
+            found[:, at] = games.covariates.values[:, games.covariates.names.index(name)]
+    return found
 
 
 def conditions_of(contests: pa.Table) -> Conditions:
@@ -121,6 +147,9 @@ def concat_rounds(parts: Sequence[Rounds]) -> Rounds:
         parts = [part if len(part.points) else replace(part, points=np.full(part.n_rows, np.nan)) for part in parts]
     if any(len(part.score) for part in parts):
         parts = [part if len(part.score) else replace(part, score=np.where(part.hi[::2], 0.5, 1.0)) for part in parts]
+    if c := max((part.covariates.shape[1] for part in parts), default=0):
+        some = [part.covariates if len(part.covariates) else np.zeros((len(part), c)) for part in parts]
+        parts = [replace(part, covariates=x) for part, x in zip(parts, some, strict=True)]
     names = [name for name in Rounds.__slots__ if name not in ("offsets", "teams")]
     columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     sizes = np.concatenate([np.diff(part.offsets) for part in parts])

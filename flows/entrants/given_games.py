@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from ranklake.rating_kernels.core.standings import Conditions, Floats, Ints, Lon
 from ranklake.storage import LakeError
 from ranklake.storage.datasets.tables.kept import Kept, join_kept
 
-from ..common.adapters import HALVES
+from ..common.adapters import HALVES, covariates_of
 from ..results.rated_rounds import RatedRounds
 
 Bools = npt.NDArray[np.bool_]
@@ -28,6 +29,7 @@ class GivenGames(NamedTuple):
     ``score``: of each winner, NaN where it follows from the places.
     ``swapped`` (bool[m]): whether the winner is the second player.
     ``kept``: kept columns of the games; None if there are none.
+    ``covariates`` (float64[m, c]): those that were asked for, turned to the winner.
     """
 
     conditions: Conditions
@@ -36,16 +38,18 @@ class GivenGames(NamedTuple):
     points: Floats
     swapped: Bools
     kept: Kept | None = None
+    covariates: Floats = np.empty((0, 0))
 
 
 class GameFacts:
     """The conditions and advantages of games in the rounds of a run, which are periods of games.
 
     ``without_advantages``: the system has no rule for advantages, so that the run has rated none.
+    ``covariates``: names of those to read.
     """
 
-    def __init__(self, rounds: RatedRounds, without_advantages: bool) -> None:
-        self._without = without_advantages
+    def __init__(self, rounds: RatedRounds, without_advantages: bool, covariates: Sequence[str] = ()) -> None:
+        self._without, self._covariates = without_advantages, tuple(covariates)
         self._dataset, self._run, self._lock = rounds.dataset, rounds.run.name, Lock()
         ids, known = pa.array(rounds.chain.contest_ids, pa.string()), self._dataset.contests.column("contest_id")
         self._places = pc.index_in(ids, value_set=known.combine_chunks())  # in the data set, of each round
@@ -59,6 +63,7 @@ class GameFacts:
         weight, precision, ahead = np.ones(n := len(player) // 2), np.ones(n), np.zeros(n)
         score, points, swapped = np.full(n, np.nan), np.full(len(player), np.nan), np.zeros(n, bool)
         kept: dict[int, Kept] = {}  # by number of the first game
+        x = np.zeros((n, len(self._covariates)))
         numbers = np.arange(start, stop)[np.diff(offsets) > 0]
         rounds = {self._places[number].as_py(): number - start for number in numbers.tolist()}
         if not rounds:
@@ -73,6 +78,7 @@ class GameFacts:
                     first, last = int(offsets[number]), int(offsets[number + 1])
                     if not np.array_equal(part.player[a:b], player[first:last]):
                         raise self._changed(part.first_contest + at)
+                    x[first // 2 : last // 2] = covariates_of(part.games.part(a, b), self._covariates)
                     weight[first // 2 : last // 2] = part.games.weight[a // 2 : b // 2]
                     if len(part.games.precision):
                         precision[first // 2 : last // 2] = part.games.precision[a // 2 : b // 2]
@@ -89,7 +95,7 @@ class GameFacts:
                     if len(part.games.score):
                         score[first // 2 : last // 2] = part.games.score[a // 2 : b // 2]
         halves = np.outer(ahead, HALVES).ravel()
-        return GivenGames(Conditions(weight, precision), halves, score, points, swapped, _placed(kept, n))
+        return GivenGames(Conditions(weight, precision), halves, score, points, swapped, _placed(kept, n), x)
 
     def _changed(self, place: int) -> LakeError:
         period, name = self._dataset.contests.column("contest_id")[place].as_py(), self._dataset.name

@@ -20,7 +20,8 @@ from ..chances.stored import games_of_entrants
 from ..common.adapters import HALVES, conditions_of, to_ragged
 from ..common.configuration.settings import build_params, find_system, recorded_settings
 from ..entrants.entrants import Entrants
-from ..entrants.given_games import GameFacts, GivenGames
+from ..entrants.explained import facts_of_games
+from ..entrants.given_games import GivenGames
 from ..entrants.scores import RoundScores
 from ..results.rated_rounds import RatedRounds
 from .game_chances import OWN, known_before, score_chances
@@ -72,7 +73,7 @@ class PieceScorer:
         self._params = build_params(self._system, recorded_settings(self._system, self._run.config["params"]))
         self._conditions = conditions_of(rounds.contests_table)
         self._teams = rounds.teams
-        self._games = GameFacts(rounds, self._system.periods) if rounds.of_games else None
+        self._games = facts_of_games(rounds, self._system, self._params)
 
     @property
     def model_of_draws(self) -> str:

@@ -1,4 +1,4 @@
-"""The rater whose beliefs are held by this process, and the choice between it and that of a cluster."""
+"""The rater whose beliefs are held by this process."""
 
 from __future__ import annotations
 
@@ -9,25 +9,11 @@ import numpy as np
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 
-from ..engines.protocols import DistributedEngine, Engine
 from ..engines.threads import Threads
-from .rater import BeliefColumns, HandOver, Rater
+from .rater import BeliefColumns, HandOver
 from .rounds import rate_rounds
 
 T = TypeVar("T")
-
-
-def open_rater(system: System, params: Any, n_players: int, engine: Engine) -> Rater:
-    """A rater of newcomers.
-
-    Raises EngineError: as :meth:`.engines.protocols.DistributedEngine.start_actors`.
-    """
-    if isinstance(engine, Threads):
-        return LocalRater(system, params, n_players, engine)
-    from .partitioned import PartitionedRater
-
-    assert isinstance(engine, DistributedEngine)
-    return PartitionedRater(system, params, n_players, engine)
 
 
 class LocalRater:

@@ -43,9 +43,9 @@ class GivenPeriods:
 
 def check_periods(system: System, mu_init: float, given: GivenPeriods) -> None:
     """Refuse periods that a system of rated periods cannot rate: nobody has a rating in the beginning, two of them end
-    on one day, in UTC, or a game has an advantage.
+    on one day, in UTC, or a game has an advantage. A system that explains all games at once can rate all.
     """
-    if not system.periods:
+    if not system.periods or system.all_games is not None:
         return
     remedies = given.remedies
     if not (given.some_rated or mu_init):

@@ -132,6 +132,8 @@ def check_advantages(system: System, params: Any, rounds: Rounds) -> None:
     if not mask.any():
         return
     found = mask
+    if system.all_games is not None:
+        return
     if system.periods:
         rule = f"{system.name} has no rule for advantages; choose another system, or ingest the games without them"
     elif (found := mask & rounds.of_teams).any():

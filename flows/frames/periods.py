@@ -30,7 +30,7 @@ def check_period(period: Any, system: System, params: Any) -> None:
     if period is not None and period not in PERIODS:
         raise ValueError(f"period must be one of {', '.join(PERIODS)}, got {described(period)}")
     chosen = system.name if system.periods else f"games={SIMULTANEOUS}"
-    if rates_simultaneously(params) and period is None:
+    if rates_simultaneously(params) and period is None and system.all_games is None:
         raise ValueError(f"{chosen} rates all games of a period at the same time: name it, as period='month'")
     if period is not None and not rates_simultaneously(params):
         raise ValueError(

@@ -57,6 +57,8 @@ class Prediction:
     ``notes``: what to know about the players, and the properties of the round that the system ignores.
     ``games``: finds out what is known of games between two players, which may take a fit to all games so far; None: the
     contests have more, or are not known.
+    ``deviations`` (float64[n, n]): of the differences of the entrants' skills, rating points; None: beliefs about two
+    players are independent.
     Raises ValueError: fewer than two players, a player twice, an invalid weight or precision, or teams for a system
     without a rule for them.
     """
@@ -73,7 +75,9 @@ class Prediction:
         precision: float = 1.0,
         components: Sequence[int] = (),
         games: Callable[[], GamesToCome | None] = lambda: None,
+        deviations: Floats | None = None,
     ) -> None:
+        self._deviations = deviations
         self._find_games, self._found_games = games, list[GamesToCome | None]()
         self._lineup, self._display, self._columns = Lineup.of(players), display, columns
         self.players, members = self._lineup.players, self._lineup.members
@@ -203,7 +207,8 @@ class Prediction:
 
     def _differences(self, one: Longs, other: Longs) -> SkillDifference:
         mu, sigma = self.mu, self.sigma
-        return skill_difference(self._display.system, mu[one], sigma[one], mu[other], sigma[other])
+        deviation = None if self._deviations is None else self._deviations[one, other]
+        return skill_difference(self._display.system, mu[one], sigma[one], mu[other], sigma[other], deviation)
 
     def connected(self, player: Any, opponent: Any) -> bool:
         """Whether all players of two entrants met, directly or through others; newcomers and unknown ones count as met.

@@ -17,7 +17,7 @@ from ranklake.rating_kernels.core.standings import OUTSIDE, RATED
 from ranklake.storage.datasets.rating_limits import in_range
 
 from ..common.adapters import concat_rounds, places_among_rated
-from ..common.configuration.settings import check_first_times, check_times, chosen_of
+from ..common.configuration.settings import check_first_times, check_rounds_matter, check_times, chosen_of
 from ..common.margins import check_points_of, count_points, points_lines
 from ..common.skipping import IN_PYTHON, Skipping, count_ignored, count_reasons, ignored_lines, skipped_text
 from ..common.text import described
@@ -26,9 +26,9 @@ from ..compilation.compile import compile_kernels
 from ..engines.factory import ENGINES, open_engine
 from ..engines.protocols import Engine, EngineError, WorkersLostError
 from ..engines.threads import Threads
-from ..execution.local import open_rater
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns, Rater
+from ..execution.raters import open_rater
 from ..execution.rounds import check_teams
 from ..rating.eligibility import CurrentRatings, cut_at
 from ..results.display import Display
@@ -105,6 +105,8 @@ def rate_results(
     results.refuse_columns_in(hyperparameters or {})
     initial = InitialBeliefs.open(beliefs, system, hyperparameters or {})
     rating_system, params = initial.system, initial.params
+    if beliefs is not None:
+        check_rounds_matter(rating_system, "beliefs to begin with")
     if not results.timed:
         check_times(rating_system.params, chosen_of(params, hyperparameters or ()), NO_TIMES)
     check_period(results.reading.period, rating_system, params)

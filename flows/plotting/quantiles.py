@@ -12,6 +12,7 @@ import pyarrow as pa
 from ranklake.storage import Lake
 
 from ..common.progress import ProgressCallback, not_shown
+from ..entrants.explained import explained_by
 from ..results.display import Display
 from ..results.rated_rounds import RatedRounds
 from ..results.titles import Titles, TitlesChoice
@@ -70,7 +71,7 @@ def quantiles_over_time(
     """
     rounds = RatedRounds(lake, run_name)
     ends, dated, display = rounds.ends, is_dated(rounds.contests_table), Display.of(rounds.run, deviations)
-    builder = rounds.builder(display)
+    builder = rounds.builder(display, explained_by(rounds))
     rows: list[dict[str, Any]] = []
     stops = _stops(ends, dated)
     for last_round, table in _cut(rounds.walk(0, None, builder.columns, on_progress), stops):

@@ -19,7 +19,7 @@ from ranklake.storage.datasets.rating_limits import in_range
 from ranklake.storage.names.lists import join_handles
 
 from ..chances.to_come import GamesToCome, ThreeChances
-from ..common.configuration.settings import check_to_come
+from ..common.configuration.settings import check_rounds_matter, check_to_come
 from ..common.skipping import REASONS, Skipping, count_ignored, ignored_lines
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
@@ -121,6 +121,7 @@ def preview_round(
         standings, beliefs = _in_range(rules.display, standings, beliefs)
     display, n, placed = rules.display, len(standings), standings.n_placed
     system, params, engine = display.system, display.params, engine or Serial()
+    check_rounds_matter(system, "change by one game")
     if system.periods and n != 2:
         raise ValueError(f"{system.name} rates games of two players only, and the standings have {n:,} participants")
     round = Rounds.from_columns(

@@ -22,6 +22,7 @@ from ..chances.record import RunChances, learnt_chances
 from ..chances.to_come import to_published
 from ..common.brand import UNBRANDED, Brand
 from ..common.progress import ProgressCallback, in_parts, not_shown
+from ..entrants.explained import explained_by
 from ..results.attributes import player_attributes
 from ..results.components import Components
 from ..results.display import Display
@@ -191,7 +192,7 @@ class Content:
 
     def builder(self) -> LeaderboardBuilder:
         """An empty leaderboard for the rounds of this run."""
-        return self._rated.builder(self.display)
+        return self._rated.builder(self.display, explained_by(self._rated))
 
     def board_of(self, builder: LeaderboardBuilder) -> pa.Table:
         """The leaderboard after the rounds that a builder was given, with the columns of places."""

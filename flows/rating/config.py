@@ -18,6 +18,7 @@ from ranklake.storage.lake.layout import run_file
 from ranklake.storage.lake.remedies import damaged
 
 from ..chances.settings import ChanceSettings
+from ..common.adapters import FIRST
 from ..common.configuration.settings import (
     build_params,
     check_times,
@@ -27,7 +28,7 @@ from ..common.configuration.settings import (
     recorded_settings,
 )
 from ..common.skipping import Skipping
-from ..common.text import quoted
+from ..common.text import listed, quoted
 from ..common.times import spelled
 from ..execution.periods import GivenPeriods, Remedies, check_periods
 from ..execution.rounds import check_score_rule
@@ -185,6 +186,24 @@ def check_dataset_scores(system: System, dataset: Dataset) -> None:
                 who, when = " against ".join(map(quoted, names)), spelled(int(part.games.time_seconds[found[0]]))
                 where = f"data set {dataset.name}, period {period}: game {found[0] + 1}, of {who} at {when}"
                 check_score_rule(system, f"{where}, has the score {score:.15g}")
+
+
+def covariates_of(params: Any) -> tuple[str, ...]:
+    """The covariates of games by which a system explains results; none for most systems."""
+    found: tuple[str, ...] = getattr(params, "covariates", ())
+    return found
+
+
+def check_dataset_covariates(params: Any, dataset: Dataset) -> None:
+    """Refuse covariates that the games of a data set do not have; the message names them."""
+    known = (*dataset.covariates, FIRST) if dataset.kind == GAMES_KIND else ()
+    for name in covariates_of(params):
+        if name not in known:
+            remedy = f"it has {listed(known)}" if known else "it has contests, and no games"
+            raise ValueError(
+                f"data set {dataset.name} has no covariate {name!r}; {remedy}. "
+                f"`ranklake ingest games FILE --covariate NAME --dataset {dataset.name}` keeps further ones"
+            )
 
 
 def _first_ahead(dataset: Dataset) -> int | None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ranklake.rating_kernels.warm import CHANCES
+from ranklake.rating_kernels.warm import CHANCES, STATIC
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake import layout
@@ -32,7 +32,14 @@ from ..results.meetings import meetings_of, store_meetings
 from .chain import NUMERICS
 from .commits import commit_policy
 from .commits.commit_policy import CommitPolicy
-from .config import RunConfig, check_dataset_periods, check_dataset_scores, check_dataset_times, check_level_times
+from .config import (
+    RunConfig,
+    check_dataset_covariates,
+    check_dataset_periods,
+    check_dataset_scores,
+    check_dataset_times,
+    check_level_times,
+)
 from .learning import Learning, check_learning, too_many_games
 from .plan import Plan
 from .plan_runner import PlanRunner
@@ -122,6 +129,7 @@ def checked_plan(dataset: Dataset, config: RunConfig, options: RateOptions) -> P
             check_margins(find_system(config.system), config.params, plan.sizes(0, plan.n_rounds))
     if plan.run is None or plan.run.config.get("params") != plan.config["params"]:  # older runs go on
         check_dataset_times(dataset, type(config.params), chosen_of(config.params))
+    check_dataset_covariates(config.params, dataset)
     check_level_times(dataset, config.level)
     check_learning(config, plan)
     check_contests(dataset, ~plan.excluded, plan.kept, plan.n_rounds)
@@ -169,8 +177,10 @@ def _compile(config: RunConfig, plan: Plan, engine: Engine, on_compile: CompileC
         seconds = compile_kernels(config.system, sizes, on_compile)
     elif engine.on_this_machine:
         seconds = compile_kernels(config.system, None, on_compile)
-    learns = games and ChanceSettings.of(plan.config).learns
-    return seconds + (compile_parts([CHANCES], on_compile) if learns else 0.0)
+    parts = [STATIC] if find_system(config.system).all_games is not None else []
+    if games and ChanceSettings.of(plan.config).learns:
+        parts.append(CHANCES)
+    return seconds + (compile_parts(parts, on_compile) if parts else 0.0)
 
 
 def _truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Run:

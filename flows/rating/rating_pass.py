@@ -21,12 +21,13 @@ from ..chances.settings import LEARNT_KEY
 from ..common.adapters import ContestFacts
 from ..common.configuration.settings import find_system, rates_simultaneously
 from ..engines.protocols import Engine
-from ..execution.local import open_rater
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns, select_beliefs
+from ..execution.raters import open_rater
+from ..execution.refits import RefittedRater
 from .commits.commit_policy import CommitPolicy
 from .commits.rated_batch import RatedBatch
-from .config import RunConfig
+from .config import RunConfig, covariates_of
 from .eligibility import Eligibility, Undecided
 from .learning import Learning
 from .plan import Plan
@@ -36,6 +37,7 @@ from .replay import Difference, largest_difference, machines_elsewhere
 T = TypeVar("T")
 
 _AHEAD = 4  # parts read while earlier ones are rated
+_ROWS = 500_000  # of rounds that were rated before, read together
 _BATCHES = 20  # at least, in the time after which a segment closes: some are read before their pace is known
 
 
@@ -67,7 +69,8 @@ class RatingPass:
         self._run, self._plan, self._dataset, self._counts = run, plan, plan.dataset, ~plan.excluded
         self._system, self._params = find_system(config.system), config.params
         self._policy, self._rows_per_second = policy, 1.0  # of the last batch
-        self._facts = ContestFacts.of(plan.dataset.contests, self._counts, rates_simultaneously(config.params))
+        of_games = rates_simultaneously(config.params), covariates_of(config.params)
+        self._facts = ContestFacts.of(plan.dataset.contests, self._counts, *of_games)
         self._eligibility = Eligibility(run, plan.dataset, self._counts)
         self.rater = open_rater(self._system, config.params, plan.dataset.n_players, engine)
         if plan.state:
@@ -168,8 +171,17 @@ class RatingPass:
             if digest == self._plan.digests[last_round]:
                 self._restore(from_stored(columns))
                 self._eligibility.restore(columns)
+                if isinstance(self.rater, RefittedRater):
+                    self.rater.follow(self._rounds_before(last_round + 1))
                 return last_round + 1
         return 0
+
+    def _rounds_before(self, stop: int) -> Iterator[Rounds]:
+        """The rated rounds of the contests before ``stop``, of a run of games."""
+        for part in _read_ahead(_joined(self._dataset.standings(0, stop), lambda: _ROWS)):
+            start = part.first_contest
+            counts = np.repeat(self._counts[start : start + len(part)], np.diff(part.offsets) // 2)
+            yield self._facts.rounds(part).keep(counts)
 
     def _restore(self, columns: BeliefColumns) -> None:
         """Take stored beliefs; newcomers have the state that follows from their attributes."""

@@ -14,6 +14,7 @@ import pyarrow as pa
 from ranklake.rating_kernels.smoothing.dates import Path
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.storage import Lake, Run
+from ranklake.storage.datasets.selection import Selection
 from ranklake.storage.datasets.tables.teams import Teams
 
 from ..answers.dates import DatesDifference, SmoothedPlayer
@@ -35,6 +36,7 @@ from ..results.level_shifts import LevelShifts
 from ..results.rated_rounds import RatedRounds
 from ..smoothing.params import params_of
 from ..sources.column_names import Columns
+from ..strengths.strengths import RunStrengths
 
 _REPLACED = ("contest", "player", "lo", "hi", "time", "team")  # keys of results whose values a history has itself
 _OWN = (
@@ -183,6 +185,11 @@ class RunHistory:
         if options.joint:
             return joint_tables(found, contest).problems.rows
         return found.of_contest(found.table(), contest)
+
+    def strengths(self, where: Mapping[str, str], by: str | None) -> RunStrengths:
+        """The strengths that explain all games of the run, or some of them."""
+        selection = Selection(tuple((column, (value,)) for column, value in sorted(where.items())))
+        return RunStrengths(RatedRounds(Lake.open(self.lake), self.run), selection, by)
 
     def components(self, stop: int | None = None) -> Components:
         """Who met whom in the run, or in its rounds before ``stop``."""

@@ -479,6 +479,51 @@ class Ratings(PlayerRatings[FrameT]):
         found: FrameT = as_kind(self._source.problems(options, contest), self._kind)
         return found
 
+    @checked
+    def strengths(self, *, where: Mapping[str, str] | None = None, by: str | None = None) -> FrameT:
+        """The strengths that explain all games of a run of ``bt`` at once, best first.
+
+        Parameters
+        ----------
+        where
+            Only games with these values of kept columns.
+        by
+            A kept column: the games of each value have strengths of their own, beside those of all games.
+
+        Returns
+        -------
+        frame
+            ``category, place, place_high, place_low, tier, handle, rating, sigma, sigma_sandwich, sigma_model, extreme,
+            component, n_games, wins, draws, losses``. See ``docs/systems/bt.md``.
+
+        Raises
+        ------
+        ValueError
+            The ratings are not those of a run in a lake (:meth:`open`) that explains all games at once.
+        LakeError
+            No game has such a column or value.
+        """
+        return self._of_strengths("table", where, by)
+
+    @checked
+    def coefficients(self, *, where: Mapping[str, str] | None = None, by: str | None = None) -> FrameT:
+        """The coefficients of the covariates: ``category, name, value, se, z``; arguments as :meth:`strengths`."""
+        return self._of_strengths("coefficients", where, by)
+
+    @checked
+    def pairs(self, *, where: Mapping[str, str] | None = None, by: str | None = None) -> FrameT:
+        """The results of each pair: ``category, a, b, games, wins, draws, losses, score, expected``; arguments as
+        :meth:`strengths`.
+        """
+        return self._of_strengths("pairs", where, by)
+
+    def _of_strengths(self, table: str, where: Mapping[str, str] | None, by: str | None) -> FrameT:
+        if self._source is None:
+            raise ValueError("strengths are those of a run in a lake: Ratings.open(lake, run) opens one")
+        rows = getattr(self._source.strengths(where or {}, by), table)()
+        found: FrameT = as_kind(rows, self._kind)
+        return found
+
     def plot_player(self, *players: Any) -> Figure:
         """The rating of one player over time with the performances, or of several players.
 

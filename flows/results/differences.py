@@ -23,13 +23,18 @@ class SkillDifference(NamedTuple):
     skill_chance: Any
 
 
-def skill_difference(system: System, mu: Any, sigma: Any, other_mu: Any, other_sigma: Any) -> SkillDifference:
+def skill_difference(
+    system: System, mu: Any, sigma: Any, other_mu: Any, other_sigma: Any, deviation: Any = None
+) -> SkillDifference:
     """The difference of two beliefs, or of arrays of them, by a system that has an uncertainty of skills.
 
-    Beliefs about two players are independent, and taken as normal: those of Elo-MMR and Elo-R are nearly so.
+    Beliefs are taken as normal: those of Elo-MMR and Elo-R are nearly so.
+
+    ``deviation``: that of the difference; by default beliefs about two players are independent.
     """
     difference = np.subtract(mu, other_mu, dtype=np.float64)
-    deviation = system.uncertainty * np.hypot(sigma, other_sigma)
+    if deviation is None:
+        deviation = system.uncertainty * np.hypot(sigma, other_sigma)
     certain = np.where(difference == 0.0, 0.0, np.copysign(np.inf, difference))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(deviation > 0.0, difference / deviation, certain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
@@ -35,10 +35,15 @@ if TYPE_CHECKING:
     from .display import Display
 
 
+Explained = Callable[[int], tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]
+
+
 class LeaderboardBuilder:
     """The state of each player after the rounds of a run, updated with one batch of rounds after the other.
 
     ``ends``: the end of every round, UTC seconds; 0 if unknown.
+    ``explained``: for systems whose ratings explain all games at once: gives ``mu`` and ``sigma`` of all players, by
+    the games of the rounds before one. Every rated player has these, and ``max_rating`` is ``rating``.
     ``columns``: columns of the rounds table that :meth:`update` reads.
     ``n_rounds`` (int32[n]): rounds rated; 0 for players who have none.
     ``mu``, ``sigma``, ``rating``, ``max_rating`` (float64[n]): values after the last round: belief, display rating, and
@@ -48,8 +53,10 @@ class LeaderboardBuilder:
 
     columns = ("round_index", "player", "mu", "sigma", "n_before")
 
-    def __init__(self, n_players: int, ends: npt.NDArray[np.int64], display: Display) -> None:
-        self._ends, self._display = ends, display
+    def __init__(
+        self, n_players: int, ends: npt.NDArray[np.int64], display: Display, explained: Explained | None = None
+    ) -> None:
+        self._ends, self._display, self._explained = ends, display, explained
         self.n_rounds = np.zeros(n_players, dtype=np.int32)
         self.mu, self.sigma, self.rating = np.zeros(n_players), np.zeros(n_players), np.zeros(n_players)
         self.max_rating = np.full(n_players, -np.inf)
@@ -83,6 +90,10 @@ class LeaderboardBuilder:
     def states(self) -> States:
         """The state of each rated player; ``latest`` is the end of the last contest."""
         players = np.flatnonzero(self.n_rounds > 0).astype(np.int32)
+        if self._explained is not None and len(players):
+            self.mu, self.sigma = self._explained(self._last_round + 1)
+            self.rating = self._display.rating(self.mu, self.sigma, self.n_rounds, self._last_round)
+            self.max_rating = self.rating
         names = ("mu", "sigma", "n_rounds", "last_time_seconds", "max_rating")
         state = {"rating": self.shown()[players]} | {name: getattr(self, name)[players] for name in names}
         return States(players, state, state["last_time_seconds"])
@@ -162,9 +173,9 @@ class RatedRounds:
         """The format of the ratings; ``choice`` as for :func:`titles_of`."""
         return RatingFormat(titles_of(self.run, self.dataset, display.params.mu_init, choice), display.decimals)
 
-    def builder(self, display: Display) -> LeaderboardBuilder:
+    def builder(self, display: Display, explained: Explained | None = None) -> LeaderboardBuilder:
         """An empty leaderboard for these rounds."""
-        return LeaderboardBuilder(self.dataset.n_players, self.ends, display)
+        return LeaderboardBuilder(self.dataset.n_players, self.ends, display, explained)
 
     def with_ratings(self, rows: pa.Table, display: Display) -> pa.Table:
         """Rows of the rounds table with the display ``rating`` after the round."""

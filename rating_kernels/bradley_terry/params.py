@@ -1,16 +1,28 @@
-"""The hyperparameters of the Bradley-Terry model."""
+"""Static Bradley-Terry: one strength a player, which explains all games at once; covariates and ties by Davidson.
+
+    logit P(first wins) = theta_a - theta_b + x' gamma
+
+For comparisons without an order in time: votes between two answers, A/B judgements. Rounds change no rating: flows
+refit all ratings as games grow (:mod:`ranklake.flows.execution.refits`).
+
+Source: Bradley and Terry, "Rank analysis of incomplete block designs" (Biometrika 39, 1952); for ties Davidson (1970),
+for covariates Cattelan, "Models for paired comparison data" (Statistical Science 27, 2012).
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from typing import ClassVar
 
-from ..core.limits import POINTS, choice, finite, limits_of, positive
-from ..core.system import check_value, convert_floats
+from ..core.limits import POINTS, choice, finite, names, positive
+from ..core.system import check_limits
+from ..inference.period_games import SIMULTANEOUS
 
 HALF, DAVIDSON, DROP = "half", "davidson", "drop"
 SANDWICH, MODEL, CLUSTER = "sandwich", "model", "cluster"
+FARTHEST = 1000.0  # sigma of players without games where the prior has no deviation, rating points
 UNIT = 400.0 / math.log(10.0)  # rating points of a natural unit
 
 
@@ -35,29 +47,33 @@ class BradleyTerry:
         "sandwich": of estimates also where the model is wrong. "model": where it is right. "cluster": where games of
         one cluster depend on each other.
     window : float or None
-        Seconds before the last game within which games count; None: all.
+        Days before the last game within which games count; None: all.
     """
+
+    games: ClassVar[str] = SIMULTANEOUS
 
     mu_init: float = field(default=1500.0, metadata=finite(POINTS))
     ridge: float = field(default=1000.0, metadata=positive(POINTS, infinite=True))
     ties: str = field(default=HALF, metadata=choice(HALF, DAVIDSON, DROP))
-    covariates: tuple[str, ...] = ()
+    covariates: tuple[str, ...] = field(default=(), metadata=names())
     covariate_sd: float = field(default=10.0, metadata=positive(infinite=True))
     covariance: str = field(default=SANDWICH, metadata=choice(SANDWICH, MODEL, CLUSTER))
-    window: float | None = field(default=None, metadata=positive("seconds"))
+    window: float | None = field(default=None, metadata=positive("days"))
 
     def __post_init__(self) -> None:
-        convert_floats(self)
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if one.metadata and value is not None:
-                check_value(one.name, value, limits_of(one))
-        names = self.covariates
-        if not isinstance(names, tuple) or not all(isinstance(name, str) and name for name in names):
-            raise ValueError(f"covariates must be names of columns, got {names!r}")
-        twice = [name for name, times in Counter(names).items() if times > 1]
+        if isinstance(self.covariates, str):
+            raise ValueError(f"covariates must be names of columns, in a list, got {self.covariates!r}")
+        check_limits(self)
+        twice = [name for name, times in Counter(self.covariates).items() if times > 1]
         if twice:
-            raise ValueError(f"a covariate must be named once, got {twice[0]!r} {names.count(twice[0])} times")
+            raise ValueError(
+                f"a covariate must be named once, got {twice[0]!r} {self.covariates.count(twice[0])} times"
+            )
+
+    @property
+    def sigma_init(self) -> float:
+        """Deviation of a player without games, rating points."""
+        return self.ridge if math.isfinite(self.ridge) else FARTHEST
 
     @property
     def precision(self) -> float:

@@ -27,7 +27,6 @@ _RANGES = {
     "squared rating points a day": (_POINTS[0] ** 2, _POINTS[1] ** 2),
     "hundredths of a rating point an event": (100.0 * _POINTS[0], 100.0 * _POINTS[1]),
     "days": (1e-6, 1e6),  # from a tenth of a second to three millennia
-    "seconds": (1e-1, 1e11),  # the same times
     "rounds": (1e-9, 1e9),
     "wins": (1e-9, 1e9),
     "": (1e-9, 1e9),  # pure numbers: most are factors of about 1
@@ -40,7 +39,8 @@ _MOST_KEPT = 1_000_000  # past performances: memory is exhausted before 64-bit c
 class Limits:
     """The permitted values of a number or a word.
 
-    ``kind``: "number", "whole number", "choice", "switch" (true or false), "table" (its numbers row by row).
+    ``kind``: "number", "whole number", "choice", "switch" (true or false), "table" (its numbers row by row),
+    "names" (of columns).
     ``unit``: of a number; empty for a pure one.
     ``low``, ``high``: bounds of the range.
     ``closed``: the bounds that belong to the range: "" or "both".
@@ -65,6 +65,8 @@ class Limits:
             return "true, false"
         if self.kind == "table":
             return f"table of {', '.join(self.choices)}"
+        if self.kind == "names":
+            return "names, with commas between"
         low, high = (_spelled(end) for end in (self.low, self.high))
         span = f"{low} to {high}" if self.closed == "both" else f"> {low}, < {high}"
         return f"{span}, inf" if self.infinite else span
@@ -76,6 +78,8 @@ class Limits:
             return f"one of {', '.join(self.choices)}"
         if self.kind == "switch":
             return "true or false"
+        if self.kind == "names":
+            return "the name of a column"
         if self.kind == "table":
             return f"numbers, in a table with the columns {' and '.join(self.choices)}"
         low, high = (_spelled(end) for end in (self.low, self.high))
@@ -214,3 +218,8 @@ def table(*columns: str) -> Mapping[str, Limits]:
 def switch() -> Mapping[str, Limits]:
     """True or false."""
     return {"limits": Limits("switch")}
+
+
+def names() -> Mapping[str, Limits]:
+    """Names of columns."""
+    return {"limits": Limits("names")}

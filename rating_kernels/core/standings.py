@@ -159,6 +159,7 @@ def count_events(time_seconds: Longs) -> Longs:
 _THESE_ROWS: Longs = np.empty(0, dtype=np.int64)  # stands for the number of rows of each round
 _NO_ROLES: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
 _NONE: Floats = np.empty(0)
+_NO_COVARIATES: Floats = np.empty((0, 0))
 _ONES: Floats = np.empty(0)  # stands for a 1 for each round
 
 RATED, OUTSIDE, IN_FIELD = 0, 1, 2
@@ -203,6 +204,7 @@ OF_ROUNDS = ("time_seconds", "weight", "perf_ceiling", "event", "participants", 
 
 _OF_ROWS = ("player", "lo", "hi")
 _MAY_BE_EMPTY = ("roles", "advantage", "points")  # of the rows
+_OF_GAMES = ("score", "covariates")  # of rounds of two, may be empty, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +244,9 @@ class Rounds:
     score : float64[r] or float64[0]
         For rounds of two: the score of the first row, from 0.5, which is a tie, to 1; the other row has the rest.
         Empty: scores follow from the places.
+    covariates : float64[r, c] or float64[0, 0]
+        For rounds of two: facts of the game besides its players, turned to the first row: for the other row they have
+        the opposite sign. Empty: none.
     teams : Ragged or None
         For each team of all rounds the shares of its members, > 0, one for each row. None: all participants are alone.
     """
@@ -260,6 +265,7 @@ class Rounds:
     precision: Floats = field(default_factory=lambda: _ONES)
     points: Floats = field(default_factory=lambda: _NONE)
     score: Floats = field(default_factory=lambda: _NONE)
+    covariates: Floats = field(default_factory=lambda: _NO_COVARIATES)
     teams: Ragged | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -352,7 +358,7 @@ class Rounds:
         """Rounds ``start`` to ``stop - 1``; the rows are views."""
         a, b = self.offsets[start], self.offsets[stop]
         columns: dict[str, Any] = {name: getattr(self, name)[a:b] for name in (*_OF_ROWS, *_MAY_BE_EMPTY)}
-        columns |= {name: getattr(self, name)[start:stop] for name in (*OF_ROUNDS, "score")}
+        columns |= {name: getattr(self, name)[start:stop] for name in (*OF_ROUNDS, *_OF_GAMES)}
         teams = None if self.teams is None else _part_of_teams(self.teams, int(a), int(b))
         return Rounds(self.offsets[start : stop + 1] - a, **columns, teams=teams)
 
@@ -399,7 +405,8 @@ class Rounds:
         rows = np.repeat(rounds, sizes)
         columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _OF_ROWS}
         columns |= {name: getattr(self, name)[rounds] for name in OF_ROUNDS}
-        for name, mask in (*((name, rows) for name in _MAY_BE_EMPTY), ("score", rounds)):
+        of_games = ((name, rounds) for name in _OF_GAMES)
+        for name, mask in (*((name, rows) for name in _MAY_BE_EMPTY), *of_games):
             columns[name] = getattr(self, name)[mask] if len(getattr(self, name)) else getattr(self, name)
         teams = None if self.teams is None else _keep_teams(self.teams, rows)
         return Rounds(np.concatenate(([0], np.cumsum(sizes[rounds]))), **columns, teams=teams)
@@ -446,7 +453,7 @@ class Rounds:
         facts = self.time_seconds, self.weight, self.perf_ceiling, self.event
         of_rows = {name: getattr(self, name) for name in ("advantage", "points")}
         columns: dict[str, Any] = {name: column[rows] if len(column) else column for name, column in of_rows.items()}
-        columns |= {"precision": self.precision, "score": self.score}
+        columns |= {name: getattr(self, name) for name in ("precision", *_OF_GAMES)}
         return Rounds(offsets, self.player[rows], lo - start, hi - start, *facts, **columns)
 
     def rated_only(self) -> Rounds:

@@ -249,6 +249,10 @@ class System:
         Whether it rates games with any score from 0 to 1; others rate wins, draws and losses only.
     learning : Learning, or None
         The state of the run that belongs to no player, and how rounds change it.
+    all_games : (params, n_players) -> games, or None
+        An empty collection of rounds of two: ``add(rounds)`` adds some, ``n_games`` is their number, ``copy()`` a copy,
+        and ``explain(map)`` finds the ratings of all players that explain all of them at once. Rounds change no rating
+        of such a system: ``rate_small`` writes the beliefs as they are. None: one round after the other changes them.
     empty_summary : () -> Summary, or None
         A summary with which ``absorb`` and then ``perform`` can be called for zero participants, to compile them: while
         one process compiles ``rate_small``, whose steps come from the first on, another can begin with the last.
@@ -290,6 +294,7 @@ class System:
     margins: Literal["", "games", "pairs"] = ""
     fractional: bool = False
     learning: Learning | None = None
+    all_games: Callable[[Any, int], Any] | None = None
     empty_summary: Callable[[], Summary] | None = None
 
     @property
@@ -357,6 +362,8 @@ def check_value(name: str, value: Any, limits: Limits) -> None:
         good = value in limits.choices
     elif limits.kind == "switch":
         good = value in (True, False)
+    elif limits.kind == "names":
+        good = isinstance(value, str) and bool(value)
     else:
         number: Any = value if isinstance(value, Real) else math.nan
         good = limits.contains(number) and (limits.kind != "whole number" or number == int(number))

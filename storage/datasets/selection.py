@@ -11,8 +11,8 @@ import numpy.typing as npt
 from ..lake.errors import LakeError
 from ..names.hints import hint, near_names
 from .dataset import Dataset
-from .tables.games import GAMES_KIND, Games
-from .tables.standings import StandingsPart
+from .tables.games import GAMES_KIND
+from .tables.kept import Kept
 
 _SHOWN = 8  # values in a message
 
@@ -45,19 +45,14 @@ class Selection:
         """The settings that :meth:`parse` takes."""
         return [f"{column}={value}" for column, values in self.values for value in values]
 
-    def mask(self, games: Games) -> npt.NDArray[np.bool_]:
-        """Which of the games are selected (bool[m])."""
-        selected = np.ones(len(games.time_seconds), np.bool_)
+    def mask(self, kept: Kept | None, n: int) -> npt.NDArray[np.bool_]:
+        """Which of ``n`` games with these kept columns are selected (bool[n])."""
+        selected = np.ones(n, np.bool_)
         for column, permitted in self.values:
-            values, codes = ([], np.empty(0)) if games.kept is None else games.kept.values(column)
+            values, codes = ([], np.empty(0)) if kept is None else kept.values(column)
             places = [place for place, value in enumerate(values) if value in permitted]
             selected &= np.isin(codes, places) if places else False
         return selected
-
-    def apply(self, part: StandingsPart) -> StandingsPart:
-        """The standings of the selected games. All periods stay, those without such a game have no rows."""
-        assert part.games is not None, "a data set of games"
-        return part.keep_games(self.mask(part.games)) if self.values else part
 
 
 def check_selection(dataset: Dataset, selection: Selection) -> None:
@@ -71,10 +66,11 @@ def check_selection(dataset: Dataset, selection: Selection) -> None:
     seen: dict[str, set[str]] = {}
     for part in dataset.standings():
         assert part.games is not None, "a data set of games"
-        if selection.mask(part.games).any():
+        kept = part.games.kept
+        if selection.mask(kept, len(part.games.time_seconds)).any():
             return
-        for column in part.games.kept.names() if part.games.kept else ():
-            seen.setdefault(column, set()).update(part.games.kept.values(column)[0] if part.games.kept else ())
+        for column in kept.names() if kept else ():
+            seen.setdefault(column, set()).update(kept.values(column)[0] if kept else ())
     for column, permitted in selection.values:
         setting = f"--where {column}={permitted[0]}"
         if column not in seen:

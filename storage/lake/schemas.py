@@ -405,6 +405,46 @@ PUBLISHED = {
     }.items()
 }
 
+_CATEGORY = _field("category", pa.string(), "value of the column by which games are divided; null: all", nullable=True)
+
+STRENGTHS = pa.schema(
+    [
+        _CATEGORY,
+        LEADERBOARD.field("place").with_nullable(True),
+        *(PLACES.field(name) for name in ("place_high", "place_low", "tier")),
+        _HANDLE,
+        _field("rating", pa.float64(), "strength that explains all games at once", "rating points"),
+        _field("sigma", pa.float64(), "deviation from the mean of the component", "rating points"),
+        _field("sigma_sandwich", pa.float64(), "the same where the model may be wrong", "rating points"),
+        _field("sigma_model", pa.float64(), "the same where the model is right", "rating points"),
+        _field("extreme", pa.bool_(), "whether the player never won or never lost; a draw is half of both"),
+        _field("component", pa.int32(), "players who met, directly or through others; 0 is the largest"),
+        _field("n_games", pa.int64(), "games of the player", "games"),
+        *(_field(name, pa.int64(), f"of these, {name}", "games") for name in ("wins", "draws", "losses")),
+    ]
+)
+
+COEFFICIENTS = pa.schema(
+    [
+        _CATEGORY,
+        _field("name", pa.string(), "covariate; ln_nu: logarithm of how common draws are, by Davidson's model"),
+        _field("value", pa.float64(), "its coefficient", "natural units"),
+        _field("se", pa.float64(), "standard error of the value", "natural units"),
+        _field("z", pa.float64(), "value / se; null if se is 0", nullable=True),
+    ]
+)
+
+PAIRS = pa.schema(
+    [
+        _CATEGORY,
+        *(_field(name, pa.string(), "handle of a player of the pair") for name in ("a", "b")),
+        _field("games", pa.int64(), "their games", "games"),
+        *(_field(name, pa.int64(), f"of these, {name} of a", "games") for name in ("wins", "draws", "losses")),
+        _field("score", pa.float64(), "points of a, a draw is half a point", "points"),
+        _field("expected", pa.float64(), "the same as expected by the strengths and the covariates", "points"),
+    ]
+)
+
 _ATTRIBUTE, _VALUE = (ATTRIBUTES.field(name) for name in ("attribute", "value"))
 
 # Further published tables, of data sets whose players have attributes.

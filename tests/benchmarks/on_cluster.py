@@ -27,9 +27,9 @@ from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import DistributedEngine, Engine
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.execution.local import open_rater
 from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.flows.execution.rater import Rater
+from ranklake.flows.execution.raters import open_rater
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.multi_run import rate_many
 from ranklake.flows.rating.rate import rate

@@ -26,7 +26,7 @@ from ranklake.flows.engines.cluster import Cluster
 from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.execution.local import open_rater
+from ranklake.flows.execution.raters import open_rater
 
 WORKERS, FEW_WORKERS = (2, 4, 7), (2, 6)
 SHORT_WORKERS, SHORT_FEW_WORKERS = (2, 4), (2, 4)

@@ -56,5 +56,5 @@ def test_page__has_the_tables_of_one_report_for_every_system(comparison: Any) ->
     order, chances, level = text.partition(comparison.BEGIN)[2].partition(comparison.END)[0].strip().split("\n\n")
     for table in (order, chances, level):
         names = [line.split("|")[1].strip() for line in table.split("\n")[2:]]
-        assert {name.split("`")[1] for name in names} == set(SYSTEMS) - {"fide"}  # for periods of games alone
+        assert {name.split("`")[1] for name in names} == set(SYSTEMS) - {"fide", "bt"}  # for periods of games alone
         assert len(set(names)) == len(names)

@@ -17,6 +17,7 @@ from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.storage import Lake, LakeError
 
 from ...common.adapters import conditions_of, refuse_games
+from ...common.configuration.settings import check_rounds_matter
 from ...compilation.compile import announce_compilation
 from ...results.display import Display
 from ...results.player_names import candidate_names
@@ -120,6 +121,7 @@ def explain(
     rounds = RatedRounds(lake, run_name)
     dataset, display = rounds.dataset, Display.of(rounds.run, deviations)
     shows = f"`ranklake player {quote(handle)} --run {run_name}` shows each game"
+    check_rounds_matter(display.system, "change by one game")
     if not display.system.periods:
         rule = "only the change in a contest, or in a period rated by fide, can be explained"
         refuse_games(dataset, run_name, f"{rule}; {shows}")

@@ -54,6 +54,12 @@ def check_uncertainty(system: System, what: str) -> None:
         raise ValueError(f"{what} needs the uncertainty of skills, which {system.name} has not; {listed(able)} have it")
 
 
+def check_rounds_matter(system: System, what: str) -> None:
+    """Raise ``ValueError`` if a system explains all games at once, so that no round has a change of its own."""
+    if system.all_games is not None:
+        raise ValueError(f"{system.name} explains all games at once, and has no {what}: give it all games")
+
+
 def build_contest_params(system: System, settings: Mapping[str, Any]) -> Any:
     """As :func:`build_params`, where one contest or game is rated after the other; ``ValueError`` also if the
     hyperparameters are for periods of games.
@@ -192,7 +198,7 @@ def _convert(name: str, value: Any, kind: Any) -> Any:
 
 SystemName = Literal[
     "elo-mmr", "elo-mmx", "elo-mms", "elo-r", "codeforces", "cf-general", "leetcode", "atcoder", "topcoder", "elo-srm",
-    "elo", "fide", "glicko", "glicko2", "glicko-allpairs", "trueskill", "bar",
+    "elo", "fide", "glicko", "glicko2", "glicko-allpairs", "trueskill", "bar", "bt",
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from ...common.configuration.settings import build_params, find_system
 from ...engines.protocols import Engine
 from ...engines.serial import Serial
 from ...entrants.scores import is_better
-from ...execution.local import open_rater
+from ...execution.raters import open_rater
 from ...execution.rounds import rate_rounds
 from .history import TrialRounds
 from .scoring import TrialScorer, TrialScores

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklake.flows.chances.prequential import refit_rounds
+from ranklake.flows.common.refits import refit_rounds
 
 
 def due_by_the_rule(counts: list[int]) -> list[int]:

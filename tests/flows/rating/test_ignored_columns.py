@@ -6,8 +6,10 @@ import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pytest
 from helpers.commands import Command
@@ -20,7 +22,7 @@ from ranklake import Ratings, predict, preview, rate_history, tune
 from ranklake import systems as table_of_systems
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.rating_kernels import SYSTEMS, Outcome, Prior, Rounds
+from ranklake.rating_kernels import SYSTEMS, Outcome, Prior, Rounds, System
 from ranklake.rating_kernels.registry import of_contests
 
 FRAME = frame_of(synthetic(12, seed=5, spice=False)).drop(columns=["weight", "perf_ceiling"])
@@ -87,6 +89,9 @@ def effects(name: str, **changed: float) -> str:
         shown = (outcome.perf[0] - outcome.mu_prior[0]) if system.performs else 1.0
         return float((outcome.mu[0] - outcome.mu_prior[0]) / shown)
 
+    if system.all_games is not None:
+        before, after = ([*strengths(system, params, [game, round])] for round in (game, other))
+        return "nothing" if before == after else "games" if after == [*strengths(system, params, [game] * 3)] else ""
     before, after = play(game, 90.0), play(other, 90.0)
     if same_bits(before, after):
         return "nothing"
@@ -99,6 +104,14 @@ def effects(name: str, **changed: float) -> str:
         "drift": not same_bits(before.sigma_prior, after.sigma_prior),
     }
     return ", ".join(word for word, found in words.items() if found)
+
+
+def strengths(system: System, params: Any, rounds: list[Rounds]) -> npt.NDArray[np.float64]:
+    """The ratings that explain some games between two players."""
+    games = system.all_games(params, 2)  # type: ignore[misc]
+    for round in rounds:
+        games.add(round)
+    return np.round(games.explain().mu, 9)
 
 
 def test_rate__says_once_what_it_ignores(tmp_path: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch) -> None:

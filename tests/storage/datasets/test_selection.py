@@ -9,7 +9,7 @@ import pytest
 from helpers.builders import contest, ingest
 from helpers.games import as_periods, ingest_periods, league, with_covariates, with_points
 
-from ranklake.storage import Dataset, Lake, LakeError
+from ranklake.storage import Dataset, Lake, LakeError, StandingsPart
 from ranklake.storage.datasets.selection import Selection, check_selection
 from ranklake.storage.datasets.tables.games import Period
 from ranklake.storage.datasets.tables.kept import Kept
@@ -28,11 +28,17 @@ def votes() -> list[Period]:
     ]
 
 
+def select(part: StandingsPart, *settings: str) -> StandingsPart:
+    """The standings of the selected games."""
+    assert part.games is not None
+    return part.keep_games(Selection.parse(settings).mask(part.games.kept, len(part.games.time_seconds)))
+
+
 def selected(lake: Lake, *settings: str) -> list[tuple]:
     """The period, players, points, time and covariates of each selected game."""
     found = []
     for part in Dataset.open(lake, "league").standings():
-        part = Selection.parse(settings).apply(part)
+        part = select(part, *settings)
         assert part.games is not None
         assert part.games.covariates is not None
         assert part.points is not None
@@ -68,9 +74,8 @@ def test_selection__keeps_the_games_with_the_values_and_all_that_belongs_to_them
 def test_selection__leaves_empty_periods(lake: Lake) -> None:
     ingest_periods(lake, votes())
     (part,) = Dataset.open(lake, "league").standings()
-    assert np.diff(Selection.parse(["turn=2"]).apply(part).offsets)[1] == 0
-    assert len(Selection.parse(["turn=2"]).apply(part)) == len(part) == 6
-    assert Selection().apply(part) is part
+    assert np.diff(select(part, "turn=2").offsets)[1] == 0
+    assert len(select(part, "turn=2")) == len(part) == 6
 
 
 def test_settings__are_the_same_in_any_order() -> None:

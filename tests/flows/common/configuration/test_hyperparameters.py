@@ -47,6 +47,8 @@ def outside(limits: Limits) -> list[Any]:
     """Values just outside a range, far outside, and of another type."""
     if limits.kind == "choice":
         return ["", "no such word"]
+    if limits.kind == "names":
+        return [""]
     below = limits.low - max(1.0, abs(limits.low))
     found = [math.nan, below, -1e308, -math.inf, 2.0 * limits.high, 1e308]
     return found if limits.infinite else [*found, math.inf]
@@ -58,6 +60,8 @@ def inside(limits: Limits) -> list[Any]:
         return list(limits.choices)
     if limits.kind == "switch":
         return [True, False]
+    if limits.kind == "names":
+        return ["length", "first"]
     if limits.kind == "whole number":
         return [int(limits.low), int(min(limits.high, limits.low + 3)), int(limits.high)]
     found = [1500.0, 0.125, -40.0, 3.0, 250.0, limits.low, limits.high, *([math.inf] if limits.infinite else [])]
@@ -179,5 +183,5 @@ def test_command__suggests_similar_systems(invoke: Command, given: str) -> None:
 
 def test_uncertainty__refusal_lists_the_systems_that_have_it() -> None:
     check_uncertainty(SYSTEMS["glicko"], "--interval")
-    with pytest.raises(ValueError, match=r"--interval needs .* which elo has not; elo-mmr, .* and bar have it"):
+    with pytest.raises(ValueError, match=r"--interval needs .* which elo has not; elo-mmr, .* and bt have it"):
         check_uncertainty(SYSTEMS["elo"], "--interval")

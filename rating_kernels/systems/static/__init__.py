@@ -1,0 +1,1 @@
+"""Systems without an order in time: all games are explained at once."""
