@@ -16,7 +16,7 @@ from ranklake.storage import Lake
 from ranklake.storage.datasets.results import StoredResults
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.access.lake import digest_of_facts
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PLACES, PUBLISHED, ROUNDS
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_STRENGTHS, PLACES, PUBLISHED, ROUNDS
 
 from ..chances.record import RunChances, learnt_chances
 from ..chances.to_come import to_published
@@ -35,9 +35,10 @@ from ..results.titles import TitlesChoice
 from .index_parts import SMOOTHED_ROWS, UNRATED
 from .root import source_digest
 
-if TYPE_CHECKING:  # imports kernels
+if TYPE_CHECKING:
     from ..problems.difficulties import RunProblems
     from ..problems.published import RunProblemTables
+    from ..strengths.strengths import RunStrengths  # imports kernels
 
 _RATED = [name for name in ROUNDS.names if name != "contest_id"]  # taken by round number, for speed
 ALIASES = pa.schema([("handle", pa.string()), ("new", pa.string()), ("since_seconds", pa.int64())])
@@ -279,7 +280,30 @@ class Content:
 
     def has(self, name: str) -> bool:
         """Whether the run has rows of a table that not every run has."""
+        if name in OF_STRENGTHS:
+            return self.display.system.all_games is not None
         return bool(self.attributes.num_rows if name in OF_ATTRIBUTES else self.results_digest)
+
+    @property
+    def strengths(self) -> pa.Table:
+        """The strengths that explain all games; see ``OF_STRENGTHS``, as for the two others."""
+        return self._strengths.table()
+
+    @property
+    def coefficients(self) -> pa.Table:
+        """The coefficients of the covariates."""
+        return self._strengths.coefficients()
+
+    @property
+    def pairs(self) -> pa.Table:
+        """The results of each pair of players."""
+        return self._strengths.pairs()
+
+    @cached_property
+    def _strengths(self) -> RunStrengths:
+        from ..strengths.strengths import RunStrengths
+
+        return RunStrengths(self._rated, places=self.places)
 
     @cached_property
     def _stored_results(self) -> StoredResults:

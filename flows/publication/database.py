@@ -20,9 +20,10 @@ from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.datasets.results import StoredResults
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_STRENGTHS
 from ranklake.storage.leases.acquire import hold_lease
 
+from ..common.configuration.settings import find_system
 from ..common.progress import ProgressCallback, not_shown
 from ..databases.address import DatabaseAddress
 from ..databases.connection import connect
@@ -64,15 +65,18 @@ def publish_to_database(
     another run.
     """
     began, address = time.perf_counter(), DatabaseAddress.parse(url)
-    dataset = Dataset.open(lake, Run.open(lake, run_name).config["dataset"])
+    config = Run.open(lake, run_name).config
+    dataset = Dataset.open(lake, config["dataset"])
     further = [*OF_ATTRIBUTES] if dataset.attributes().num_rows else []
     if dataset.kind != GAMES_KIND and StoredResults.open(lake, dataset.name).digest:
         further += OF_PROBLEMS
+    if find_system(config["system"]).all_games is not None:
+        further += OF_STRENGTHS
     with (
         closing(connect(address)) as connection,
         hold_lease(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal) as lease,
     ):
-        tables = DatabaseTables(connection, schema, prefix)
+        tables = DatabaseTables(connection, schema, prefix, dataset.kind == GAMES_KIND)
         with tables.publishing(rebuild=rebuild, further=further):
             before = tables.states()
             if before.get(_RUN, run_name) != run_name:
@@ -116,7 +120,7 @@ class _Target:
         self.states[name] = state
 
     def replace(self, name: str, rows: pa.Table, state: State) -> None:
-        if name in OF_ATTRIBUTES:
+        if name in OF_ATTRIBUTES or name in OF_STRENGTHS:
             self._tables.replace(name, rows)
         else:
             self._tables.merge(name, rows, self._read.get(name))

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_STRENGTHS, PUBLISHED
 
 from ..databases.base import Connection
 from ..databases.connection import transaction
@@ -26,7 +26,8 @@ from ..problems.columns import OF_PROBLEMS
 
 STATE = "ranklake_state"
 _STAGING = "ranklake_new"
-_SCHEMAS = PUBLISHED | OF_ATTRIBUTES | OF_PROBLEMS | {STATE: pa.schema([("name", pa.string()), ("state", pa.string())])}
+_SCHEMAS = PUBLISHED | OF_ATTRIBUTES | OF_PROBLEMS | OF_STRENGTHS
+_SCHEMAS |= {STATE: pa.schema([("name", pa.string()), ("state", pa.string())])}
 _KEYS: dict[str, tuple[str, ...]] = {
     "players": ("player",),
     "contests": ("round_index",),
@@ -36,6 +37,9 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "groups": ("attribute", "value"),
     "problems": ("problem",),
     "results": ("round_index", "player", "problem"),
+    "strengths": ("handle",),
+    "coefficients": ("name",),
+    "pairs": ("a", "b"),
     STATE: ("name",),
 }
 _INDICES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -47,9 +51,11 @@ _INDICES: dict[str, tuple[tuple[str, ...], ...]] = {
     "groups": (("attribute", "place"),),
     "problems": (("difficulty",),),
     "results": (("player", "round_index"), ("problem",)),
+    "strengths": (("rating",),),
+    "pairs": (("b",),),
 }
 # The groups of tables that not every run has.
-_FURTHER: tuple[Mapping[str, pa.Schema], ...] = (OF_ATTRIBUTES, OF_PROBLEMS)
+_FURTHER: tuple[Mapping[str, pa.Schema], ...] = (OF_ATTRIBUTES, OF_PROBLEMS, OF_STRENGTHS)
 # Changed by the rounds of other players; without an index.
 _MOVING = {"leaderboard": ("place", "percentile", "component", "place_high", "place_low", "tier")}
 
@@ -60,9 +66,16 @@ class DatabaseTables:
     ``schema``: schema of PostgreSQL or database of MariaDB, which must exist; by default the current one. SQLite has
     none.
     ``prefix``: put before the name of every table.
+    ``of_games``: rounds are periods of games, in which a player may have several rows: ratings have an index in place
+    of their key.
     """
 
-    def __init__(self, connection: Connection, schema: str | None = None, prefix: str = "") -> None:
+    def __init__(
+        self, connection: Connection, schema: str | None = None, prefix: str = "", of_games: bool = False
+    ) -> None:
+        keyless = ("ratings",) if of_games else ()
+        self._keys = {name: () if name in keyless else key for name, key in _KEYS.items()}
+        self._indices = {name: of + ((_KEYS[name],) if name in keyless else ()) for name, of in _INDICES.items()}
         self._connection, self._prefix = connection, prefix
         self._dialect = DIALECTS[connection.kind]
         if schema is not None and not self._dialect.current_schema():
@@ -123,7 +136,7 @@ class DatabaseTables:
             self._extend({name: stored[name] for name in outdated})
         for name in (name for name, found in stored.items() if not found):
             late_key = self._dialect.late_keys and name != STATE
-            key = () if late_key else _KEYS[name]
+            key = () if late_key else self._keys[name]
             created = self._dialect.create(self._name(name), self._definition(name), key, updated=name in _MOVING)
             self._connection.execute(created)
             self._new.add(name)
@@ -146,7 +159,7 @@ class DatabaseTables:
         if not found:
             return set()
         if found != self._definition(STATE):  # of an earlier release
-            return _SCHEMAS.keys() - OF_ATTRIBUTES.keys() - OF_PROBLEMS.keys()
+            return _SCHEMAS.keys() - OF_ATTRIBUTES.keys() - OF_PROBLEMS.keys() - OF_STRENGTHS.keys()
         return {STATE, *self.states()}
 
     def _refuse_others(self, others: Mapping[str, Columns]) -> None:
@@ -173,10 +186,10 @@ class DatabaseTables:
         """Create the keys and indices of new tables."""
         for name in sorted(self._new):
             table, definition = self._name(name), self._definition(name)
-            if self._dialect.late_keys and name != STATE:
-                keys = self._dialect.keys(_KEYS[name], definition)
+            if self._dialect.late_keys and name != STATE and self._keys[name]:
+                keys = self._dialect.keys(self._keys[name], definition)
                 self._connection.execute(f"alter table {table} add primary key ({keys})")
-            for columns in _INDICES.get(name, ()):
+            for columns in self._indices.get(name, ()):
                 index = self._quote(f"{self._prefix}{name}_{'_'.join(columns)}")
                 self._connection.execute(f"create index {index} on {table} ({self._dialect.keys(columns, definition)})")
         self._new.clear()

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from ranklake.storage import Lake
 from ranklake.storage.lake.access.disk import sync
 from ranklake.storage.lake.access.space import free_space, is_full
-from ranklake.storage.lake.schemas import PUBLISHED
+from ranklake.storage.lake.schemas import OF_STRENGTHS, PUBLISHED
 
 from ..common.finite import finite_rows
 from ..common.progress import ProgressCallback, not_shown
@@ -31,7 +31,7 @@ from ..results.titles import TitlesChoice
 from .content import Content
 
 FORMATS = ("csv", "parquet", "jsonl")
-TABLES = ("ratings", "leaderboard", *OF_PROBLEMS)
+TABLES = ("ratings", "leaderboard", *OF_PROBLEMS, *OF_STRENGTHS)
 _CHUNK_ROWS = 1 << 16  # rows in memory at a time, and in a row group of Parquet
 
 
@@ -47,12 +47,13 @@ def export_rows(
     on_hidden: Callable[[int], None] = lambda n: None,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a published table of a run: ratings in order of rounds, the leaderboard best first, problems hardest
-    first, and results in the order in which they are stored.
+    first, results in the order in which they are stored, and strengths best first.
 
     ``places``: as for :class:`ranklake.flows.publication.content.Content`.
     ``provisional``: which rows of a leaderboard, one of :data:`ranklake.flows.results.ranks.PROVISIONAL`; ``on_hidden``
     is called with the number of provisional players that are left out.
     Raises LakeError: the run does not exist, has no ratings or, for problems, no results of them.
+    Raises ValueError: for strengths, the run is rated round after round.
     """
     content = Content(lake, run, deviations, titles, on_progress, [what], places)
     if what == "leaderboard":
@@ -60,8 +61,8 @@ def export_rows(
         shown = chosen(board, provisional)
         on_hidden(board.num_rows - shown.num_rows if provisional == "hide" else 0)
         return _chunks(shown.to_batches())
-    if what == "problems":
-        return _chunks(content.problems.to_batches())
+    if what == "problems" or what in OF_STRENGTHS:
+        return _chunks(getattr(content, what).to_batches())
     return _chunks(content.results(0) if what == "results" else content.ratings(0))
 
 
@@ -73,7 +74,7 @@ def write_export(rows: Iterable[pa.RecordBatch], what: str, form: str, sink: IO[
     Floats have the fewest digits that give the same bits. JSON Lines has one object per line. A float that is not
     finite is null, in CSV empty. On a terminal, control characters are escaped.
     """
-    schema, done = (PUBLISHED | OF_PROBLEMS)[what], 0
+    schema, done = (PUBLISHED | OF_PROBLEMS | OF_STRENGTHS)[what], 0
     with _writer(form, schema, sink, safe, sink.isatty()) as write:
         for batch in rows:
             write(finite_rows(batch))

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage.lake.access.lake import digest_of_facts
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_STRENGTHS, PUBLISHED
 
 from ..problems.columns import OF_PROBLEMS
 from ..results.titles import CODEFORCES
@@ -30,7 +30,7 @@ _LISTS = ("players", "contests")
 MAX_DIGESTS = 2_048  # longer sequences have a digest every 2, 4, 8, ... rows
 _DIGITS = 12  # hex digits of a digest
 
-FURTHER = OF_ATTRIBUTES | OF_PROBLEMS
+FURTHER = OF_ATTRIBUTES | OF_PROBLEMS | OF_STRENGTHS
 """The tables that not every run has."""
 
 State = Mapping[str, Any]
@@ -47,6 +47,9 @@ class VersionedContent(Content):
         if name == "problems":
             ratings = PrefixDigests.of(self._rounds[: len(self._results)], self._seed(0)).digests[-_DIGITS:]
             return {"digest": digest_of_facts([self.results_digest, ratings, self.aliases.to_pydict()])}
+        if name in OF_STRENGTHS:
+            ratings = PrefixDigests.of(self._rounds, self._seed(self.players.num_rows)).digests[-_DIGITS:]
+            return {"digest": digest_of_facts([ratings, self.places.to_json()])}
         if name == "results":
             n_players = self.players.num_rows
             return {"players": n_players, **asdict(PrefixDigests.of(self._results, self._seed_of_results(n_players)))}

@@ -37,17 +37,20 @@ class RunStrengths:
     """The strengths of a run.
 
     ``where``: only these games.
+    ``places``: who has a place; by default those of the run.
     ``by``: a kept column; each of its values is a category with a fit of its own, beside that of all games.
     Raises ``ValueError``: the system does not explain all games at once, or games have no most likely strengths.
     Raises ``LakeError``: no game has such a column or value.
     """
 
-    def __init__(self, rounds: RatedRounds, where: Selection = ALL, by: str | None = None) -> None:
+    def __init__(
+        self, rounds: RatedRounds, where: Selection = ALL, by: str | None = None, places: PlaceOptions | None = None
+    ) -> None:
         name, system = rounds.run.name, find_system(rounds.run.config["system"])
         if system.all_games is None:
             raise ValueError(f"run {name} is rated by {system.name}, game after game; bt explains all games at once")
         self._rounds, self._where, self._by = rounds, where, by
-        self._display, self._places = Display.of(rounds.run), PlaceOptions.of_run(rounds.run)
+        self._display, self._places = Display.of(rounds.run), places or PlaceOptions.of_run(rounds.run)
 
     @cached_property
     def _fitted(self) -> dict[str | None, _Fitted]:

@@ -445,6 +445,12 @@ PAIRS = pa.schema(
     ]
 )
 
+# Further published tables, of runs whose system explains all games at once.
+OF_STRENGTHS = {
+    name: pa.schema([field.with_nullable(True) for field in schema])
+    for name, schema in {"strengths": STRENGTHS, "coefficients": COEFFICIENTS, "pairs": PAIRS}.items()
+}
+
 _ATTRIBUTE, _VALUE = (ATTRIBUTES.field(name) for name in ("attribute", "value"))
 
 # Further published tables, of data sets whose players have attributes.

@@ -31,6 +31,9 @@ ORDER = {  # no order is promised; this one has no ties
     "groups": ["attribute", "place", "value"],
     "problems": ["problem"],
     "results": ["round_index", "player", "problem"],
+    "strengths": ["place", "handle"],
+    "coefficients": ["name"],
+    "pairs": ["a", "b"],
 }
 MONTH = 30 * 86_400
 

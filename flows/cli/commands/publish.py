@@ -161,9 +161,10 @@ _SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson":
 
 @click.command()
 @run_option
-@click.option("--what", type=click.Choice(["ratings", "leaderboard", "problems", "results"]), required=True,
+@click.option("--what", type=click.Choice(["ratings", "leaderboard", "problems", "results", "strengths",
+              "coefficients", "pairs"]), required=True,
               help="ratings: one row a participation; leaderboard: one row a player; problems: one row a problem, with "
-              "its difficulty; results: one row a problem that a participant attempted.")  # fmt: skip
+              "its difficulty; results: one row a problem that a participant attempted; others: of bt.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["csv", "parquet", "jsonl"]),
               help="By default from the extension of FILE, else csv.")  # fmt: skip
 @click.option("-o", "--output", default="-", show_default=True, metavar="FILE",
@@ -175,7 +176,7 @@ _SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson":
 def export(
     chosen: ChosenRun, what: str, form: str | None, output: str, places: dict[str, Any], provisional: str, safe: bool
 ) -> None:
-    """Export the ratings, the leaderboard or the problems of a run as one file, in full precision.
+    """Export a table of a run as one file, in full precision: ratings, leaderboard, problems, strengths.
 
     The columns are those of the published tables. FILE is replaced when the export is complete.
     """
