@@ -7,7 +7,7 @@ coefficients of covariates by which the run has rated.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -16,14 +16,16 @@ import numpy as np
 import pyarrow as pa
 
 from ranklake.rating_kernels import Rounds, System
+from ranklake.rating_kernels.bradley_terry.graph import UnbeatenError
 from ranklake.rating_kernels.bradley_terry.params import UNIT
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
-from ranklake.storage import DamagedError
+from ranklake.storage import DamagedError, Dataset
 from ranklake.storage.datasets.tables.kept import Kept
 
 from ..common.adapters import HALVES
 from ..common.configuration.settings import build_params, find_system, recorded_settings
 from ..common.refits import refit_rounds
+from ..common.text import quoted
 from ..results.rated_rounds import Explained, RatedRounds
 from .given_games import GameFacts, GivenGames
 
@@ -69,6 +71,16 @@ def explained_by(rounds: RatedRounds) -> Explained | None:
     if find_system(rounds.run.config["system"]).all_games is None:
         return None
     return lambda stop: _explained(rounds, stop)
+
+
+@contextmanager
+def named_players(dataset: Dataset) -> Iterator[None]:
+    """Give an error of the block about players the name that the data set has for the first of them."""
+    try:
+        yield
+    except UnbeatenError as error:
+        name = dataset.handles()[int(error.players[0])].as_py()
+        raise ValueError(error.text(quoted(name))) from error
 
 
 def games_before(rounds: RatedRounds, stop: int) -> Any:
@@ -146,5 +158,6 @@ def _explained(rounds: RatedRounds, stop: int) -> tuple[Floats, Floats]:
                 mu, sigma = np.zeros(n), np.zeros(n)
                 mu[: len(columns["mu"])], sigma[: len(columns["mu"])] = columns["mu"], columns["sigma"]
                 return mu, sigma
-    found = games_before(rounds, stop).explain()
+    with named_players(rounds.dataset):
+        found = games_before(rounds, stop).explain()
     return found.mu, found.sigma

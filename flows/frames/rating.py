@@ -106,7 +106,7 @@ def rate_results(
     initial = InitialBeliefs.open(beliefs, system, hyperparameters or {})
     rating_system, params = initial.system, initial.params
     if beliefs is not None:
-        check_rounds_matter(rating_system, "beliefs to begin with")
+        check_rounds_matter(rating_system, "beliefs to begin with: give it all games")
     if not results.timed:
         check_times(rating_system.params, chosen_of(params, hyperparameters or ()), NO_TIMES)
     check_period(results.reading.period, rating_system, params)

@@ -15,6 +15,7 @@ from ..common.margins import count_points, points_lines
 from ..common.skipping import IN_COMMAND, count_ignored, count_reasons, ignored_lines
 from ..common.text import count
 from ..engines.protocols import Engine, EngineError, WorkersLostError
+from ..entrants.explained import named_players
 from ..results.level_shifts import STEADY
 from .commits.belief_snapshots import BeliefSnapshots
 from .commits.commit_policy import CommitPolicy, SnapshotSchedule
@@ -131,7 +132,9 @@ class PlanRunner:
                         on_progress(Progress(batch.stop, plan.n_rounds, done, n_rows, time.perf_counter() - began))
                     writer.close()
                     if schedule.due(stop, time.perf_counter() - pass_began):
-                        writer.snapshot(stop - 1, self._snapshots.take(rating_pass.rater, stop - 1), schedule)
+                        with named_players(plan.dataset):
+                            taken = self._snapshots.take(rating_pass.rater, stop - 1)
+                        writer.snapshot(stop - 1, taken, schedule)
                     start = stop
         finally:
             self._report.left_out |= rating_pass.rater.left_out

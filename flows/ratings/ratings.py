@@ -21,7 +21,7 @@ from ..answers.dates import DatesDifference, difference_between
 from ..chances.record import RunChances
 from ..chances.to_come import GamesToCome
 from ..common.arguments import checked
-from ..common.configuration.settings import SystemName, params_to_json
+from ..common.configuration.settings import SystemName, check_rounds_matter, find_system, params_to_json
 from ..common.text import count
 from ..common.times import parse_time
 from ..evaluation.frames import evaluate_history
@@ -532,10 +532,11 @@ class Ratings(PlayerRatings[FrameT]):
         Raises
         ------
         ValueError
-            No player is named, or one is unknown or has no round.
+            No player is named, or one is unknown or has no round; or the system explains all games at once.
         MissingExtraError
             Matplotlib is not installed.
         """
+        check_rounds_matter(find_system(self.system), "curve of a player's ratings")
         for player in players:
             self._check_player(player)
         if note := self._note(players):

@@ -21,7 +21,7 @@ from ranklake.storage.datasets.selection import Selection, check_selection
 from ranklake.storage.lake.schemas import COEFFICIENTS, PAIRS, STRENGTHS
 
 from ..common.configuration.settings import find_system
-from ..entrants.explained import GameBlocks
+from ..entrants.explained import GameBlocks, named_players
 from ..results.components import Components
 from ..results.display import Display
 from ..results.places import PlaceOptions
@@ -71,9 +71,10 @@ class RunStrengths:
                 f"no game of data set {name} has a column {by!r}; "
                 f"`ranklake ingest games FILE --keep {by} --dataset {name}` keeps one"
             )
-        whole = _Fitted(games.pop(None), None)
-        chosen = sorted((value, of) for value, of in games.items() if value is not None and of.n_games)
-        return {None: whole, **{value: _Fitted(of, whole) for value, of in chosen}}
+        with named_players(self._rounds.dataset):
+            whole = _Fitted(games.pop(None), None)
+            chosen = sorted((value, of) for value, of in games.items() if value is not None and of.n_games)
+            return {None: whole, **{value: _Fitted(of, whole) for value, of in chosen}}
 
     def table(self) -> pa.Table:
         """The players of each category, best first; columns as in ``STRENGTHS``."""

@@ -26,6 +26,8 @@ from .params import DAVIDSON, DROP, BradleyTerry
 from .sums import Point, Runs, Sums, matrix_of, sums
 
 Mask = npt.NDArray[np.bool_]
+LARGEST = 10_000
+"""Players of a fit: its matrices take 8 n^2 bytes each, and a factorisation n^3 / 3 operations."""
 _NEAR = 1e-12  # largest last step, natural units
 _FARTHEST = 2.0  # natural units that a step may change a strength, or a covariate the chance
 _MOST = 50  # iterations
@@ -100,7 +102,8 @@ def fit(
 
     Raises UnbeatenError: without a ridge, a group of players only won. Raises CovariateError: a covariate is 0 in all
     games, or collinear with others or with the players. Raises TiesError: all games are ties, or, for Davidson's model,
-    a result is neither a win, a tie nor a loss. Raises ConvergenceError: no maximum after 50 iterations.
+    a result is neither a win, a tie nor a loss. Raises ValueError: there are too many players. Raises ConvergenceError:
+    no maximum after 50 iterations.
     """
     used = used_games(comparisons, n_players, params)
     counts = np.zeros((4, n_players))
@@ -135,6 +138,8 @@ def used_games(comparisons: Comparisons, n_players: int, params: BradleyTerry) -
         winner, loser = (rows.first[ahead], rows.second[behind]), (rows.second[ahead], rows.first[behind])
         check_beaten(np.concatenate(winner), np.concatenate(loser), of)
     players = np.flatnonzero(of >= 0).astype(np.int32)
+    if len(players) > LARGEST:
+        raise ValueError(f"a fit takes at most {LARGEST:,} players, and these games have {len(players):,}")
     if len(players) < n_players:
         number = np.zeros(n_players, np.int32)
         number[players] = np.arange(len(players), dtype=np.int32)

@@ -19,8 +19,13 @@ class UnbeatenError(ValueError):
         self.players = players
 
     def __str__(self) -> str:
-        one = f"player {self.players[0]}" if len(self.players) == 1 else f"a group of {len(self.players)} players"
-        return f"{one} only won against all others, so that no finite strength is the most likely: use a finite ridge"
+        return self.text(str(self.players[0]))
+
+    def text(self, first: str) -> str:
+        """The error with the name of the first of the players."""
+        n = len(self.players)
+        who = f"player {first}" if n == 1 else f"a group of {n:,} players, such as {first},"
+        return f"{who} only won against all others, so that no finite strength is the most likely: use a finite ridge"
 
 
 def components(first: Ints, second: Ints, n: int) -> Ints:

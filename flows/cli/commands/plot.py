@@ -53,8 +53,10 @@ def player(handles: tuple[str, ...], chosen: ChosenRun, output: str) -> None:
 
     def draw() -> Figure:
         from ...answers.rated_run import RatedRun
+        from ...common.configuration.settings import check_rounds_matter
 
         rated = RatedRun(chosen.lake.open(), chosen.run, chosen.deviations, chosen.titles)
+        check_rounds_matter(rated.system, "curve of a player's ratings")
         found = [rated.player(handle, smoothed=True) for handle in handles]
         distinct = {history.handle: history for history in found}
         players = [history.rows.column("player")[0].as_py() for history in distinct.values()]

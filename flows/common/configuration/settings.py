@@ -57,7 +57,7 @@ def check_uncertainty(system: System, what: str) -> None:
 def check_rounds_matter(system: System, what: str) -> None:
     """Raise ``ValueError`` if a system explains all games at once, so that no round has a change of its own."""
     if system.all_games is not None:
-        raise ValueError(f"{system.name} explains all games at once, and has no {what}: give it all games")
+        raise ValueError(f"{system.name} explains all games at once, and has no {what}")
 
 
 def build_contest_params(system: System, settings: Mapping[str, Any]) -> Any:

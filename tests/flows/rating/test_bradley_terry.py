@@ -13,7 +13,8 @@ from helpers.games import DAY, Game, as_periods, ingest_periods, league, with_ad
 from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import copy_of, often, rate_run, rated, same_tables
 
-from ranklake import rate_history
+from ranklake import Ratings, rate_history
+from ranklake.flows.answers.explanations.explanation import explain
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.common.refits import refit_rounds
 from ranklake.flows.engines.serial import Serial
@@ -148,6 +149,25 @@ def test_data_set__without_a_covariate_is_refused(votes: Lake) -> None:
         ValueError, match=r"no covariate 'lenght'; it has length, side and first\. `ranklake ingest games FILE"
     ):
         rate_votes(votes, run="other", covariates=("lenght",))
+
+
+def test_player_who_only_won__is_named_without_a_prior(tmp_path: Path) -> None:
+    lake = Lake.open(tmp_path / "lake", create=True)
+    won = [game._replace(score=1.0) if game.white == "p3" else game for game in GAMES]
+    won = [game._replace(score=0.0) if game.black == "p3" else game for game in won]
+    ingest_periods(lake, as_periods(won))
+    with pytest.raises(ValueError, match=r"^player 'p3' only won against all others, .* use a finite ridge$"):
+        rate_votes(lake, ridge=np.inf)
+    assert rate_votes(lake, ridge=1000.0, replace=True).rated > 0
+    assert RatedRun(lake, "run").leaderboard().column("handle")[0].as_py() == "p3"
+
+
+def test_curves_and_changes_of_one_game__are_refused(votes: Lake) -> None:
+    ratings = Ratings.open(votes.url, "run")
+    with pytest.raises(ValueError, match="bt explains all games at once, and has no curve of a player's ratings"):
+        ratings.plot_player("p1")
+    with pytest.raises(ValueError, match="bt explains all games at once, and has no change by one game"):
+        explain(votes, "run", "p1", "period-1000")
 
 
 def test_ratings__of_a_frame_are_those_of_periods_of_one_game() -> None:

@@ -13,7 +13,7 @@ from ranklake.rating_kernels import ConvergenceError
 from ranklake.rating_kernels.bradley_terry import fit as fitting
 from ranklake.rating_kernels.bradley_terry.comparisons import Comparisons, CovariateError, merged
 from ranklake.rating_kernels.bradley_terry.covariance import covariance
-from ranklake.rating_kernels.bradley_terry.fit import Fit, TiesError, fit
+from ranklake.rating_kernels.bradley_terry.fit import LARGEST, Fit, TiesError, fit
 from ranklake.rating_kernels.bradley_terry.graph import UnbeatenError
 from ranklake.rating_kernels.bradley_terry.params import UNIT, BradleyTerry
 
@@ -198,6 +198,13 @@ def test_fit__refuses_results_that_the_model_does_not_know(monkeypatch: pytest.M
     monkeypatch.setattr(fitting, "_MOST", 2)
     with pytest.raises(ConvergenceError, match="no maximum after 2 iterations: the last step changed one by"):
         fit(merged(games(10)), PLAYERS, PLAIN)
+
+
+def test_fit__of_too_many_players_is_refused() -> None:
+    player = np.arange(LARGEST + 1, dtype=np.int32)
+    rows = merged(Comparisons.of(player, np.roll(player, 1), np.ones(len(player))))
+    with pytest.raises(ValueError, match=r"a fit takes at most 10,000 players, and these games have 10,001"):
+        fit(rows, len(player), PLAIN)
 
 
 def test_params__are_checked() -> None:
