@@ -21,6 +21,7 @@ from ..common.times import spelled
 from ..engines.threads import Threads
 from ..entrants.scores import Mask
 from ..execution.periods import GivenPeriods, Remedies, check_periods, first_period_ahead
+from ..execution.raters import open_rater
 from ..execution.rounds import check_rounds, rate_rounds
 from ..rating.commits.level import Level
 from .candidates import Candidate
@@ -114,8 +115,8 @@ def _rate(system: System, params: Any, n_players: int, rounds: Rounds, engine: T
     for at in sorted({int(np.argmin(sizes)), int(np.argmax(sizes))}) if len(sizes) else ():
         few = rounds.part(at, at + 1)  # loads the kernels, or compiles those of a system of another package
         rate_rounds(system, params, system.newcomers(params, n_players), few, engine)
-    beliefs, began = system.newcomers(params, n_players), time.perf_counter()
-    outcome = rate_rounds(system, params, beliefs, rounds, engine)
+    rater, began = open_rater(system, params, n_players, engine), time.perf_counter()
+    [outcome] = rater.rate_batches([rounds])
     return outcome, time.perf_counter() - began
 
 

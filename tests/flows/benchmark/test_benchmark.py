@@ -82,6 +82,7 @@ def rows_of(report: dict[str, Any], history: str) -> dict[str, dict[str, Any]]:
         ("chess", "elo", ""),
         ("chess", "glicko", "games=simultaneous"),
         ("chess", "fide", "mu_init=1500"),
+        ("chess", "bt", ""),
     ],
 )
 def test_benchmark__has_the_numbers_of_evaluate(
