@@ -106,8 +106,13 @@ class TrialRounds:
         return n_before
 
 
-def load_history(dataset: Dataset, skipping: Skipping = ANY_SYSTEM, state: PlayerState | None = None) -> TrialRounds:
-    """A history in memory, of rated participants alone; its units are all contests or periods of the data set."""
+def load_history(
+    dataset: Dataset, skipping: Skipping = ANY_SYSTEM, state: PlayerState | None = None, whole_periods: bool = False
+) -> TrialRounds:
+    """A history in memory, of rated participants alone; its units are all contests or periods of the data set.
+
+    ``whole_periods``: the games of a period are one event.
+    """
     everything = np.ones(dataset.contests.num_rows, dtype=bool)
     check_contests(dataset, everything, 0, len(everything))
     swapped: list[npt.NDArray[np.bool_]] = []
@@ -119,6 +124,8 @@ def load_history(dataset: Dataset, skipping: Skipping = ANY_SYSTEM, state: Playe
     of_games = dataset.kind == GAMES_KIND
     ends = np.cumsum(dataset.contests.column("n_players").to_numpy()) // 2 if of_games else np.arange(1, len(kept) + 1)
     units = np.concatenate(([0], np.cumsum(kept)))[np.concatenate(([0], ends))]
+    if of_games and whole_periods:
+        rounds = replace(rounds, event=np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)))
     found = TrialRounds.of(rounds, skipping, state)
     return replace(found, units=units, of_games=of_games, swapped=np.concatenate([np.empty(0, bool), *swapped]))
 

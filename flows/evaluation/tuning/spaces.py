@@ -14,7 +14,13 @@ import numpy as np
 from ranklake.rating_kernels import System
 from ranklake.rating_kernels.core.margins import NO_MARGIN
 
-from ...common.configuration.settings import build_contest_params, check_margin_rule, convert_fields, parse_settings
+from ...common.configuration.settings import (
+    build_contest_params,
+    build_params,
+    check_margin_rule,
+    convert_fields,
+    parse_settings,
+)
 
 _CORNERS = 4096  # maximum number of combinations passed to the checks of the system
 
@@ -86,7 +92,10 @@ def check_settings(system: System, settings: Any) -> None:
     """Raise ``ValueError`` if the system refuses any of the settings; the message has the settings and the reason."""
     for one in settings:
         try:
-            build_contest_params(system, one)
+            if system.all_games is None:
+                build_contest_params(system, one)
+            elif build_params(system, one).covariates:
+                raise ValueError("trials do not read covariates of games; leave them out")
         except ValueError as error:
             raise ValueError(f"{system.name} with {' '.join(as_texts(one))}: {error}") from None
 

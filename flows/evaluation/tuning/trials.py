@@ -75,9 +75,14 @@ def run_trial(
         found = find_system(system)
         params = build_params(found, settings)
         beliefs = history.newcomers(found, params)
+        rater = open_rater(found, params, history.n_players, Serial()) if found.all_games is not None else None
         scorer = TrialScorer(found, params, history, filter, metric)
         for first, stop in pairwise(bounds):
-            outcome = rate_rounds(found, params, beliefs, history.part(first, stop).rounds, Serial())
+            rounds = history.part(first, stop).rounds
+            if rater is None:
+                outcome = rate_rounds(found, params, beliefs, rounds, Serial())
+            else:
+                [outcome] = rater.rate_batches([rounds])
             parts.append(scorer.score(first, stop, outcome))
             together = TrialScores.joined(parts)
             if stop in cuts:

@@ -70,7 +70,7 @@ def tune(
     n_train = int(np.floor(n_contests * config.train_share))
     skipping = Skipping.of(system)
     state = player_state(config.system, dataset)
-    history = load_history(dataset, skipping, state)
+    history = load_history(dataset, skipping, state, whole_periods=system.all_games is not None)
     check_points(margin_in(system, config.space), len(history.rounds.points) > 0, f"data set {config.dataset}")
     _check_two(config, dataset, history)
     train, cuts = history.first(n_train), tuple[int, ...]()

@@ -21,7 +21,7 @@ from helpers.teams import rosters
 from helpers.timeouts import TIMEOUT
 
 import ranklake
-from ranklake.flows.common.configuration.settings import build_params
+from ranklake.flows.common.configuration.settings import build_params, parse_settings
 from ranklake.flows.engines.task_pool import TaskPool, open_task_pool
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.tuning import spaces
@@ -150,17 +150,23 @@ def test_tune__has_the_bits_of_evaluate(lake: Lake, metric: str) -> None:
     assert report.best[0].test[metric] == tested.filters["everyone"].mean(metric)
 
 
-def test_tune__of_games_has_the_bits_of_evaluate(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("system", "setting"), [("elo", "k=20"), ("bt", "ridge=300")])
+def test_tune__of_games_has_the_bits_of_evaluate(tmp_path: Path, system: str, setting: str) -> None:
     lake = Lake.open(tmp_path / "lake", create=True)
     ingest_periods(lake, as_periods(league(300, n_players=12)))
-    config = TuningConfig("league", "elo", ("k=20",), metric="own_cross_entropy", filter="everyone", train_share=0.4)
+    config = TuningConfig("league", system, (setting,), metric="own_cross_entropy", filter="everyone", train_share=0.4)
     with open_task_pool(1) as pool:
         [found] = tune(lake, config, pool, config.proposals()).best
-    rate_run(lake, run="whole", dataset="league", system="elo", k=20.0)
+    rate_run(lake, run="whole", dataset="league", system=system, **parse_settings((setting,)))
     n_train = int(Dataset.open(lake, "league").contests.num_rows * 0.4)
     tested = evaluate(lake, "whole", n_train)
     assert found.test["own_cross_entropy"] == tested.filters["everyone"].mean("own_cross_entropy")
     assert found.test["own_cross_entropy"] == tested.to_json()["games"]["everyone"]["cross_entropy"]
+
+
+def test_trials__read_no_covariates() -> None:
+    with pytest.raises(ValueError, match="bt with covariates=length: trials do not read covariates of games"):
+        TuningConfig("league", "bt", ("covariates=length",), train_share=0.4).proposals()
 
 
 def test_command__shows_the_metric_that_it_optimised(invoke: Command, lake: Lake) -> None:
