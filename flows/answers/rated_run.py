@@ -5,7 +5,7 @@ Both ways give the same values to the bit. The index needs no kernel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -226,6 +226,10 @@ class RatedRun:
         two players are independent.
         """
         return None if self.system.all_games is None else self.strengths.deviations(players)
+
+    def ahead(self, covariates: Mapping[str, float]) -> float:
+        """Rating points by which covariates favour the first player of a game; ``ValueError`` for unknown ones."""
+        return self.strengths.ahead(covariates) if covariates else 0.0
 
     @cached_property
     def strengths(self) -> RunStrengths:

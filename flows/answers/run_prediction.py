@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ def predict_run(
     precision: float = 1.0,
     deviations: float | None = None,
     value: str | None = None,
+    covariates: Mapping[str, float] | None = None,
 ) -> tuple[Prediction, dict[str, str]]:
     """Predict the next round of a run; also returns the rated name of the player of each handle, members included.
 
@@ -35,8 +36,9 @@ def predict_run(
     has is the team of these two. Of games, three chances are those of all games, or of games with a ``value`` of the
     column by which the run learns.
 
+    ``covariates``: of a game between two, turned to the first entrant; 0 by default.
     Raises ``LakeError`` if there is no such run or player, or the run has no ratings or was interrupted.
-    Raises ``ValueError`` as :class:`Prediction`, or if the run learns by no column.
+    Raises ``ValueError`` as :class:`Prediction`, or if the run learns by no column, or knows no such covariate.
     """
     run = Run.open(lake, run_name)
     state = RunState.read(run)
@@ -62,11 +64,14 @@ def predict_run(
     at = np.array(rows + [-1] * newcomers, dtype=np.int64)
     selected = select_beliefs(display.system, display.params, state.columns, at)
     opened = RatedRun(lake, run_name)
+    if covariates and len(players) != 2:
+        raise ValueError(f"covariates are of a game between two entrants, and there are {len(players)}")
     games = opened.games_to_come(value) if len(players) == 2 else None
     numbers = [*opened.components_of(rows), *[-1] * newcomers]
     return Prediction(
         display, players, selected, time_seconds, state.n_events, weight=weight, precision=precision,
         components=numbers, games=lambda: games, deviations=opened.deviations(at.tolist()),
+        ahead=opened.ahead(covariates or {}),
     ), names  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.standings import Floats, Longs
 
 from ..chances.to_come import GamesToCome, ThreeChances
+from ..common.adapters import HALVES
 from ..common.arguments import check_names, checked
 from ..common.configuration.settings import check_uncertainty
 from ..common.skipping import count_ignored, ignored_lines
@@ -57,6 +58,7 @@ class Prediction:
     ``notes``: what to know about the players, and the properties of the round that the system ignores.
     ``games``: finds out what is known of games between two players, which may take a fit to all games so far; None: the
     contests have more, or are not known.
+    ``ahead``: rating points by which covariates favour the first of two entrants.
     ``deviations`` (float64[n, n]): of the differences of the entrants' skills, rating points; None: beliefs about two
     players are independent.
     Raises ValueError: fewer than two players, a player twice, an invalid weight or precision, or teams for a system
@@ -76,6 +78,7 @@ class Prediction:
         components: Sequence[int] = (),
         games: Callable[[], GamesToCome | None] = lambda: None,
         deviations: Floats | None = None,
+        ahead: float = 0.0,
     ) -> None:
         self._deviations = deviations
         self._find_games, self._found_games = games, list[GamesToCome | None]()
@@ -104,6 +107,8 @@ class Prediction:
         _check_prior(members, self._prior)
         new = self.n_rounds == 0
         self.mu[new] = self._prior.mu[new]  # some systems start late newcomers at another mu
+        if ahead:
+            self._prior.mu[:] += np.multiply(HALVES, ahead)
         self.rating: Floats = display.rating(self.mu, self.sigma, self.n_rounds)
         self._before = self.rating, self.n_rounds  # of each member
         if self._lineup.has_teams:

@@ -5,7 +5,7 @@ All is derived from the rated rounds, and no digest depends on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ from ranklake.storage.datasets.selection import Selection, check_selection
 from ranklake.storage.lake.schemas import COEFFICIENTS, PAIRS, STRENGTHS
 
 from ..common.configuration.settings import find_system
+from ..common.text import listed
 from ..entrants.explained import GameBlocks, named_players
 from ..results.components import Components
 from ..results.display import Display
@@ -99,6 +100,19 @@ class RunStrengths:
     def pairs(self) -> pa.Table:
         """The players of each category who met, with their results; columns as in ``PAIRS``."""
         return pa.concat_tables([self._pairs(name, of) for name, of in self._fitted.items()])
+
+    def ahead(self, covariates: Mapping[str, float]) -> float:
+        """Rating points by which covariates favour the first player of a game, by the fit to all games.
+
+        Raises ``ValueError`` for a name that the run has not.
+        """
+        whole = self._fitted[None]
+        known = whole.params.covariates
+        if unknown := [name for name in covariates if name not in known]:
+            there = f"it has {listed(known)}" if known else "it has none"
+            raise ValueError(f"run {self._rounds.run.name} has no covariate {unknown[0]!r}; {there}")
+        x = np.array([covariates.get(name, 0.0) for name in known])
+        return UNIT * float(x @ whole.fit.gamma)
 
     def deviations(self, players: Sequence[int]) -> Floats:
         """Deviations of the differences of all pairs of players, given their numbers, -1 for newcomers.

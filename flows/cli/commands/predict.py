@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -45,6 +46,8 @@ _LADDER = 25  # maximum number of places in a table
 @click.option("--pairs", is_flag=True, help="Show the chances of every pair, one row a pair.")
 @click.option("--neutral", is_flag=True, help="Of a game between two: on neutral ground, without the advantage of the "
               "first entrant that the run has learnt.")  # fmt: skip
+@click.option("--covariate", "covariates", multiple=True, metavar="NAME=NUMBER", help="Of a game of bt: a covariate, "
+              "as the first entrant sees it; 0 by default. Repeatable.")  # fmt: skip
 @chances_of_option
 @click.option("--time", "time_seconds", type=TIME, help="End of the round, UTC; by default the end "
               "of the last rated round.")  # fmt: skip
@@ -63,6 +66,7 @@ def predict(
     target: float | None,
     pairs: bool,
     neutral: bool,
+    covariates: tuple[str, ...],
     chances_of: str | None,
     time_seconds: int | None,
     weight: float,
@@ -96,9 +100,9 @@ def predict(
             named.append(player)
         if len(named) + newcomers < 2:
             raise ValueError("give at least two entrants: as arguments, by --field FILE or by --newcomers N")
-        prediction, names = predict_run(
-            chosen.open(), chosen.run, named, newcomers, time_seconds, weight, precision, chosen.deviations, chances_of
-        )
+        x = _numbers(covariates)
+        known = weight, precision, chosen.deviations, chances_of, x
+        prediction, names = predict_run(chosen.open(), chosen.run, named, newcomers, time_seconds, *known)
         if strict and prediction.apart:
             raise ValueError(f"{prediction.apart}; without --strict, this is a warning")
         if prediction.games is None and (neutral or chances_of is not None):
@@ -112,6 +116,20 @@ def predict(
         _print_pairs(prediction, neutral, form)
     else:
         _print_entrants(prediction, neutral, form)
+
+
+def _numbers(texts: tuple[str, ...]) -> dict[str, float]:
+    """``("length=0.5",)`` as numbers by name; ``ValueError`` for another form."""
+    found: dict[str, float] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            found[name.strip()] = math.nan
+        if not (name.strip() and math.isfinite(found[name.strip()])):
+            raise ValueError(f"--covariate is NAME=NUMBER, got {text!r}")
+    return found
 
 
 @click.command()

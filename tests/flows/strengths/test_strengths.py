@@ -126,6 +126,30 @@ def test_differences__are_those_of_one_fit(arena: Path, invoke: Command) -> None
     assert f"{exact:.6f}"[:8] in json.dumps(told)
 
 
+def test_prediction__knows_the_covariates_of_a_game(arena: Path, invoke: Command) -> None:
+    _, found, _ = fitted(votes())
+    words = ("predict", "bob", "ada", "--run", "arena", "--neutral", "--format", "json", "--lake", arena)
+    for x in (0.0, 1.5, -2.0):
+        rows = json.loads(invoke(*words, "--covariate", f"length={x}").out)
+        lead = found.theta[1] - found.theta[0] + found.gamma[0] * x
+        [row] = [row for row in rows if row["handle"] == "bob"]
+        chance = pytest.approx(1.0 / (1.0 + np.exp(-lead)), rel=1e-6)
+        assert (row["chance"], row["expected"]) == (chance, chance)
+    for given, message in (
+        ("width=1", "run arena has no covariate 'width'; it has length"),
+        ("length=long", "--covariate is NAME=NUMBER, got 'length=long'"),
+    ):
+        assert message in invoke(*words, "--covariate", given).err
+    assert (
+        "covariates are of a game between two entrants, and there are 3"
+        in invoke("predict", "ada", "bob", "eve", "--run", "arena", "--covariate", "length=1", "--lake", arena).err
+    )
+    assert (
+        "run elo is rated by elo, game after game"
+        in invoke("predict", "ada", "bob", "--run", "elo", "--covariate", "length=1", "--lake", arena).err
+    )
+
+
 def test_ratings__have_the_same_tables(arena: Path) -> None:
     ratings = Ratings.open(str(arena), "arena")
     strengths = RunStrengths(RatedRounds(Lake.open(arena), "arena"), by="topic")
