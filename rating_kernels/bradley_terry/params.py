@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..core.limits import POINTS, choice, finite, names, positive
 from ..core.system import check_limits
@@ -61,7 +61,8 @@ class BradleyTerry:
     window: float | None = field(default=None, metadata=positive("days"))
 
     def __post_init__(self) -> None:
-        if isinstance(self.covariates, str):
+        given: Any = self.covariates
+        if not isinstance(given, tuple):
             raise ValueError(f"covariates must be names of columns, in a list, got {self.covariates!r}")
         check_limits(self)
         twice = [name for name, times in Counter(self.covariates).items() if times > 1]

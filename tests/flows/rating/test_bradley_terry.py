@@ -146,9 +146,9 @@ def test_evaluate__knows_the_covariates_of_a_game(votes: Lake) -> None:
 
 def test_data_set__without_a_covariate_is_refused(votes: Lake) -> None:
     with pytest.raises(
-        ValueError, match=r"no covariate 'lenght'; it has length, side and first\. `ranklake ingest games FILE"
+        ValueError, match=r"no covariate 'lengths'; it has length, side and first\. `ranklake ingest games FILE"
     ):
-        rate_votes(votes, run="other", covariates=("lenght",))
+        rate_votes(votes, run="other", covariates=("lengths",))
 
 
 def test_player_who_only_won__is_named_without_a_prior(tmp_path: Path) -> None:
