@@ -45,6 +45,7 @@ class RunFacts:
     ``n_provisional``: number of provisional players, who have no place.
     ``n_problems``: number of problems with difficulties; without any no page has a link to them.
     ``has_performance``: whether its system has performances; without them no page has a column of them.
+    ``static``: whether the ratings explain all games at once: then no page draws them over time.
     ``brand``: how the run presents itself.
     ``names``, ``countries``: display name and country by handle, of the players who have one.
     """
@@ -65,6 +66,7 @@ class RunFacts:
     countries: Mapping[str, str] = field(default_factory=dict)
     has_performance: bool = True
     n_problems: int = 0
+    static: bool = False
 
     @property
     def title(self) -> str:

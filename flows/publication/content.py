@@ -281,8 +281,13 @@ class Content:
     def has(self, name: str) -> bool:
         """Whether the run has rows of a table that not every run has."""
         if name in OF_STRENGTHS:
-            return self.display.system.all_games is not None
+            return self.static
         return bool(self.attributes.num_rows if name in OF_ATTRIBUTES else self.results_digest)
+
+    @property
+    def static(self) -> bool:
+        """Whether the system explains all games at once, so that no round changes a rating."""
+        return self.display.system.all_games is not None
 
     @property
     def strengths(self) -> pa.Table:
@@ -343,6 +348,7 @@ class Content:
             "uncertainty": self.uncertainty,
             **({} if self.brand == UNBRANDED else {"brand": self.brand.to_json()}),
             "has_performance": self.display.system.has_performance,
+            **({"static": True} if self.static else {}),
             **({} if self.learnt is None else {"chances": to_published(self.learnt)}),
         }
 

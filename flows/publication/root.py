@@ -109,6 +109,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     ``uncertainty``: that of the system; None in the roots of earlier releases.
     ``brand``: how the run presents itself, as ``Brand.to_json``.
     ``has_performance``: that of the system; None in the roots of earlier releases.
+    ``static``: whether the ratings explain all games at once, and no round changes any.
     ``previous``: names of the files of the root before that are not in this one.
     """
 
@@ -127,6 +128,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     n_rounds: int
     state: dict[str, Any]
     previous: tuple[str, ...] = ()
+    static: bool = False
     minimum: float | None = None
     sigma_limit: float | None = None
     shift: LevelShifts | None = None

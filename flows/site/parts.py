@@ -215,6 +215,7 @@ class SiteParts:
             countries=content.countries,
             has_performance=content.display.system.has_performance,
             n_problems=int(bool(content.problem_inputs)),
+            static=content.static,
         )
 
     def histories(self, n_players: list[int]) -> list[dict[str, Any]]:

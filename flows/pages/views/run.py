@@ -29,4 +29,5 @@ def facts(run: PublishedRun) -> RunFacts:
         countries=run.countries,
         has_performance=run.has_performance,
         n_problems=known["n_problems"],
+        static=run.manifest.static,
     )

@@ -18,7 +18,9 @@ from ranklake.flows.publication.database import publish_to_database
 from ranklake.flows.publication.database_tables import DatabaseTables
 from ranklake.flows.publication.export import export_rows
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.publication.root import read_manifest
 from ranklake.flows.results.rated_rounds import RatedRounds
+from ranklake.flows.site.publish import publish_site
 from ranklake.flows.strengths.strengths import RunStrengths
 from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import OF_STRENGTHS
@@ -54,6 +56,16 @@ def test_publish__writes_the_strengths_and_only_what_has_changed(votes: Lake) ->
     assert set(OF_STRENGTHS) <= set(publish(votes, "run").tables)
     for name, table in expected(votes).items():
         assert read(votes, name).to_pylist() == table.to_pylist()
+
+
+def test_pages__draw_no_curve_of_a_strength(votes: Lake, tmp_path: Path) -> None:
+    rate_run(votes, run="elo", system="elo", dataset="league")
+    for run in ("run", "elo"):
+        publish(votes, run)
+        publish_site(votes, run, str(tmp_path / run))
+        text = (tmp_path / run / "player.html").read_text("utf-8")
+        assert ("there is no curve of a skill" in text) == ('class="undrawn"' in text) == (run == "run")
+        assert read_manifest(votes, run).static == (run == "run")  # type: ignore[union-attr]
 
 
 def test_export__has_the_same_rows(votes: Lake) -> None:
