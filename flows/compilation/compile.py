@@ -92,7 +92,7 @@ def compile_kernels(system: str, sizes: npt.ArrayLike | None, on_compile: Compil
     ``sizes``: None for all kernels of the system, which each worker of a cluster loads.
     """
     parts = [f"{system}.{part}" for part in PARTS] if sizes is None else parts_for(system, sizes)
-    return compile_parts(parts, on_compile)
+    return compile_parts([*parts, *([STATIC] if SYSTEMS[system].all_games is not None else [])], on_compile)
 
 
 def compile_parts(parts: Sequence[str], on_compile: CompileCallback = announce, workers: int | None = None) -> float:

@@ -19,6 +19,7 @@ from ranklake.rating_kernels import Rounds, System
 from ranklake.rating_kernels.bradley_terry.graph import UnbeatenError
 from ranklake.rating_kernels.bradley_terry.params import UNIT
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
+from ranklake.rating_kernels.warm import STATIC
 from ranklake.storage import DamagedError, Dataset
 from ranklake.storage.datasets.tables.kept import Kept
 
@@ -26,6 +27,7 @@ from ..common.adapters import HALVES
 from ..common.configuration.settings import build_params, find_system, recorded_settings
 from ..common.refits import refit_rounds
 from ..common.text import quoted
+from ..compilation.compile import compile_parts
 from ..results.rated_rounds import Explained, RatedRounds
 from .given_games import GameFacts, GivenGames
 
@@ -115,6 +117,7 @@ class GameBlocks:
         self.params = build_params(self._system, recorded_settings(self._system, rounds.run.config["params"]))
         self._rounds = rounds
         self._facts = GameFacts(rounds, False, self.params.covariates) if rounds.of_games else None
+        compile_parts([STATIC])
 
     def no_games(self) -> Any:
         """An empty collection of games, as ``System.all_games`` has them."""

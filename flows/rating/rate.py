@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ranklake.rating_kernels.warm import CHANCES, STATIC
+from ranklake.rating_kernels.warm import CHANCES
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake import layout
@@ -177,10 +177,8 @@ def _compile(config: RunConfig, plan: Plan, engine: Engine, on_compile: CompileC
         seconds = compile_kernels(config.system, sizes, on_compile)
     elif engine.on_this_machine:
         seconds = compile_kernels(config.system, None, on_compile)
-    parts = [STATIC] if find_system(config.system).all_games is not None else []
-    if games and ChanceSettings.of(plan.config).learns:
-        parts.append(CHANCES)
-    return seconds + (compile_parts(parts, on_compile) if parts else 0.0)
+    learns = games and ChanceSettings.of(plan.config).learns
+    return seconds + (compile_parts([CHANCES], on_compile) if learns else 0.0)
 
 
 def _truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Run:
