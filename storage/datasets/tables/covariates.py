@@ -60,7 +60,7 @@ class Covariates:
 
     def content(self) -> bytes:
         """Bytes that differ for other names or values, for digests."""
-        return b"covariates" + json.dumps(self.names).encode() + self.values.tobytes()
+        return b"covariates" + json.dumps(self.names, allow_nan=False).encode() + self.values.tobytes()
 
 
 def column_of(name: str) -> str:
