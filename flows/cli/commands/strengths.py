@@ -53,7 +53,8 @@ def strengths(
         if coefficients and pairs:
             raise ValueError("--coefficients and --pairs exclude each other")
         where = Selection.parse(conditions)
-        found = RunStrengths(RatedRounds(ChosenRun(run, lake).open(), run), where, by)
+        chosen_run = ChosenRun(run, lake)
+        found = RunStrengths(RatedRounds(chosen_run.open(), run), where, by)
         rows = found.coefficients() if coefficients else found.pairs() if pairs else found.table()
     shown = rows if everything or coefficients else first_of_each(rows, top)
     if form.name != "table":
