@@ -13,7 +13,6 @@ from ranklake.storage import Dataset, Lake
 from ranklake.storage.datasets.results import StoredResults
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import MissingError
-from ranklake.storage.lake.json_files import decode
 from ranklake.storage.lake.schemas import PROBLEMS
 from ranklake.storage.leases.acquire import WAIT_SECONDS, hold_lease
 
@@ -27,7 +26,7 @@ from ..sources.sites.site import Site
 from .adding import How
 from .report import ResultsReport, SourceReport
 from .response_archive import ResponseArchive
-from .update import natural_order, read_source_record
+from .update import SourceRecord, natural_order, read_site_record
 
 
 class _ReadDocument(msgspec.Struct):
@@ -62,13 +61,13 @@ def update_results(
     if not keys:
         return
     path = layout.source_file(report.dataset, f"{site.name}-results")
-    record, _ = _read_record(lake, path)
+    record, _ = read_site_record(lake, path, _ResultsRecord)
     fingerprints = {str(key): archive.fingerprint(key) for key in keys}
     known = {} if everything or record.version != site.results_version else record.documents
     changed = [key for key in keys if not _is_same(known.get(str(key)), fingerprints[str(key)], digests)]
     if not changed and known.keys() == fingerprints.keys():
         return
-    source, _ = read_source_record(lake, layout.source_file(report.dataset, site.name))
+    source, _ = read_site_record(lake, layout.source_file(report.dataset, site.name), SourceRecord)
     reading = _Reading(site, report, source.handles)
     read = reading.read(archive.read_ahead(changed), len(changed), how.on_progress)
     rows = reading.builder.rows(lambda rule, row: SourceError(rule, site.name))  # such rows are left out
@@ -83,7 +82,7 @@ def update_results(
             for name, contests in read.items()
         }
         new = _ResultsRecord(site.results_version, documents)
-        lease.lake.replace_bytes(path, msgspec.json.encode(new), _read_record(lake, path)[1])
+        lease.lake.replace_bytes(path, msgspec.json.encode(new), read_site_record(lake, path, _ResultsRecord)[1])
     report.results = ResultsReport(
         report.dataset,
         matched.n_rows,
@@ -173,12 +172,3 @@ def _is_same(read: _ReadDocument | None, fingerprint: str, digests: Mapping[str,
     if read is None or read.fingerprint != fingerprint:
         return False
     return all(digests.get(contest, "") == digest for contest, digest in read.contests.items())
-
-
-def _read_record(lake: Lake, path: str) -> tuple[_ResultsRecord, str]:
-    """The record of the results of a site, and the version of its file."""
-    try:
-        data, version = lake.read_versioned(path)
-    except MissingError:
-        return _ResultsRecord(), ""
-    return decode(_ResultsRecord, data, path, versioned=False), version

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -23,6 +24,8 @@ from ..sources.sites.site import Site
 from .adding import How
 from .report import SourceReport
 from .response_archive import ResponseArchive
+
+R = TypeVar("R", bound=msgspec.Struct)
 
 
 class _DocumentRecord(msgspec.Struct):
@@ -65,15 +68,13 @@ def update_dataset(
     keys = sorted(set(archive.keys(*site.kinds, *site.name_kinds)), key=natural_order)
     fingerprints = {str(key): archive.fingerprint(key) for key in keys}
     if not everything:
-        record, _ = read_source_record(lake, path)
+        record, _ = read_site_record(lake, path, SourceRecord)
         contests = record.contests()
         if record.is_current(site.version, fingerprints) and _contest_ids(lake, dataset).issuperset(contests):
             report.unchanged = len(contests)
             return
     with how.ingest(lake, dataset, order="time") as adding:
-        record, version = read_source_record(
-            lake, path
-        )  # again: no other process can change it under the data set's lease
+        record, version = read_site_record(lake, path, SourceRecord)  # again: under the lease nobody else changes it
         names = PlayerNames(record.handles, record.aliases, _names(archive, site)) if site.name_kinds else None
         before = _contest_ids(lake, dataset).intersection(record.contests())
         updater = _DatasetUpdater(adding, archive, site, names, report, record.version == 0, before)
@@ -178,13 +179,13 @@ class _DatasetUpdater:
         self.report.count(change)
 
 
-def read_source_record(lake: Lake, path: str) -> tuple[SourceRecord, str]:
-    """The record of a site, and the version of its file."""
+def read_site_record(lake: Lake, path: str, kind: type[R]) -> tuple[R, str]:
+    """A record of a site, an empty one if there is none, and the version of its file; raises if it is damaged."""
     try:
         data, version = lake.read_versioned(path)
     except MissingError:
-        return SourceRecord(), ""
-    return decode(SourceRecord, data, path, versioned=False), version
+        return kind(), ""
+    return decode(kind, data, path, versioned=False), version
 
 
 def _names(archive: ResponseArchive, site: Site) -> dict[str, str]:
