@@ -18,11 +18,12 @@ from ranklake.storage.lake.access.lake import Lake
 from ranklake.storage.runs.chances import StoredChances, StoredFit, StoredLearnt, read_chances, write_chances
 
 from ..common.text import count
+from ..results.display import system_of
 from ..results.rated_rounds import RatedRounds
 from .played import GamesSoFar, RoundGames
 from .prequential import Prequential, RoundFit, fit_games, most_unasked, nothing_learnt
 from .settings import ChanceSettings
-from .stored import read_games, system_of
+from .stored import read_games
 
 
 class GameChances(NamedTuple):
@@ -148,7 +149,7 @@ def _recorded(rounds: RatedRounds) -> RunChances | str | None:
 
 def _to_fit(rounds: RatedRounds) -> tuple[ChanceSettings, Longs, System, Any]:
     """From what a fit is made: settings, games of each round, and the system with its hyperparameters."""
-    return ChanceSettings.of(rounds.run.config), games_of(rounds)[0], *system_of(rounds)
+    return ChanceSettings.of(rounds.run.config), games_of(rounds)[0], *system_of(rounds.run)
 
 
 def _fitted_now(rounds: RatedRounds, why: str, games: int) -> str:

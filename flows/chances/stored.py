@@ -16,7 +16,6 @@ from ranklake.storage import Dataset, Segment
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 
 from ..common.adapters import conditions_of, to_ragged
-from ..common.configuration.settings import build_params, find_system, recorded_settings
 from ..entrants.entrants import Entrants
 from ..entrants.explained import ExplainedFacts, facts_of_games
 from ..entrants.given_games import GameFacts
@@ -39,12 +38,6 @@ def count_games(dataset: Dataset, excluded: npt.NDArray[np.bool_]) -> tuple[Long
     entrants = pc.coalesce(contests.column("n_teams"), contests.column("n_players")).to_numpy()
     larger = np.flatnonzero((entrants > 2) & ~excluded)
     return ((entrants == 2) & ~excluded).astype(np.int64), int(larger[0]) if len(larger) else None
-
-
-def system_of(rounds: RatedRounds) -> tuple[System, Any]:
-    """The system of a run with its hyperparameters."""
-    system = find_system(rounds.run.config["system"])
-    return system, build_params(system, recorded_settings(system, rounds.run.config["params"]))
 
 
 def read_games(rounds: RatedRounds, system: System, params: Any, start: int, stop: int) -> Iterator[RoundGames]:

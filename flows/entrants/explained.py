@@ -24,10 +24,11 @@ from ranklake.storage import DamagedError, Dataset
 from ranklake.storage.datasets.tables.kept import Kept
 
 from ..common.adapters import HALVES
-from ..common.configuration.settings import build_params, find_system, recorded_settings
+from ..common.configuration.settings import find_system
 from ..common.refits import refit_rounds
 from ..common.text import quoted
 from ..compilation.compile import compile_parts
+from ..results.display import system_of
 from ..results.rated_rounds import Explained, RatedRounds
 from .given_games import GameFacts, GivenGames
 
@@ -85,11 +86,6 @@ def named_players(dataset: Dataset) -> Iterator[None]:
         raise ValueError(error.text(quoted(name))) from error
 
 
-def games_before(rounds: RatedRounds, stop: int) -> Any:
-    """All games of a run before round ``stop``, as ``System.all_games`` has them."""
-    return _AllGamesOf(rounds).before(stop)
-
-
 class _AllGamesOf:
     """The games of a run before rounds that come in order."""
 
@@ -113,8 +109,7 @@ class GameBlocks:
     """
 
     def __init__(self, rounds: RatedRounds) -> None:
-        self._system = find_system(rounds.run.config["system"])
-        self.params = build_params(self._system, recorded_settings(self._system, rounds.run.config["params"]))
+        self._system, self.params = system_of(rounds.run)
         self._rounds = rounds
         self._facts = GameFacts(rounds, False, self.params.covariates) if rounds.of_games else None
         compile_parts([STATIC])
@@ -152,6 +147,7 @@ def _rounds_of(
 
 
 def _explained(rounds: RatedRounds, stop: int) -> tuple[Floats, Floats]:
+    """``mu`` and ``sigma`` of all players by the games before round ``stop``: of the last snapshot if it has all."""
     run, last, n = rounds.run, rounds.chain.stop_round - 1, rounds.dataset.n_players
     later = sum(sum(segment.rows[max(stop - segment.first_round, 0) :]) for segment in rounds.chain.segments)
     if not later and last in run.snapshots():
@@ -162,5 +158,5 @@ def _explained(rounds: RatedRounds, stop: int) -> tuple[Floats, Floats]:
                 mu[: len(columns["mu"])], sigma[: len(columns["mu"])] = columns["mu"], columns["sigma"]
                 return mu, sigma
     with named_players(rounds.dataset):
-        found = games_before(rounds, stop).explain()
+        found = _AllGamesOf(rounds).before(stop).explain()
     return found.mu, found.sigma

@@ -18,11 +18,11 @@ from ..chances.played import RoundGames
 from ..chances.record import RunChances
 from ..chances.stored import games_of_entrants
 from ..common.adapters import HALVES, conditions_of, to_ragged
-from ..common.configuration.settings import build_params, find_system, recorded_settings
 from ..entrants.entrants import Entrants
 from ..entrants.explained import facts_of_games
 from ..entrants.given_games import GivenGames
 from ..entrants.scores import RoundScores
+from ..results.display import system_of
 from ..results.rated_rounds import RatedRounds
 from .game_chances import OWN, known_before, score_chances
 from .games import score_games
@@ -69,8 +69,7 @@ class PieceScorer:
     ) -> None:
         self._chances = chances
         self._run, self._first_round, self.division, self._scale = rounds.run, first_round, division, scale
-        self._system = find_system(self._run.config["system"])
-        self._params = build_params(self._system, recorded_settings(self._system, self._run.config["params"]))
+        self._system, self._params = system_of(self._run)
         self._conditions = conditions_of(rounds.contests_table)
         self._teams = rounds.teams
         self._games = facts_of_games(rounds, self._system, self._params)

@@ -11,9 +11,10 @@ from ranklake.rating_kernels.core.standings import Floats, Longs
 from ranklake.storage import LakeError
 
 from ..chances.record import RunChances, chances_before_rounds, games_of
-from ..chances.stored import read_games, system_of
+from ..chances.stored import read_games
 from ..common.text import count
 from ..entrants.given_games import between_results
+from ..results.display import system_of
 from ..results.rated_rounds import RatedRounds
 from .game_chances import chances_of_winners
 
@@ -43,7 +44,7 @@ class PredictedGames(NamedTuple):
         known = chances_before_rounds(rounds)
         if known is None:
             raise LakeError(_why_unknown(rounds))
-        system, params = system_of(rounds)
+        system, params = system_of(rounds.run)
         parts = []
         for games in read_games(rounds, system, params, 0, rounds.chain.stop_round):
             win, draw, loss = chances_of_winners(system, params, known, games)

@@ -60,8 +60,7 @@ class Display:
     @classmethod
     def at_entry(cls, run: Run) -> Display:
         """The display rating without a shift, which decides who is rated in contests for a range of ratings."""
-        system = find_system(run.config["system"])
-        params = build_params(system, recorded_settings(system, run.config["params"]))
+        system, params = system_of(run)
         try:
             recorded: dict[str, Any] = dict(run.config.get("display", {}))
             recorded.pop(RECORDED, None)
@@ -114,6 +113,12 @@ class Display:
         if self.shift is not None:
             shown = shown - self.shift.at(round_index)
         return shown if self.minimum == -math.inf else np.maximum(shown, self.minimum)
+
+
+def system_of(run: Run) -> tuple[System, Any]:
+    """The system of a run with its hyperparameters."""
+    system = find_system(run.config["system"])
+    return system, build_params(system, recorded_settings(system, run.config["params"]))
 
 
 Floats = npt.NDArray[np.float64]
