@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from ranklake.rating_kernels import System
 from ranklake.rating_kernels.core.standings import Longs
 
 from ...common.configuration.settings import build_params, find_system
 from ...engines.protocols import Engine
 from ...engines.serial import Serial
 from ...entrants.scores import is_better
+from ...execution.rater import Rater
 from ...execution.raters import open_rater
-from ...execution.rounds import rate_rounds
 from .history import TrialRounds
 from .scoring import TrialScorer, TrialScores
 
@@ -74,15 +75,10 @@ def run_trial(
     try:
         found = find_system(system)
         params = build_params(found, settings)
-        beliefs = history.newcomers(found, params)
-        rater = open_rater(found, params, history.n_players, Serial()) if found.all_games is not None else None
+        rater = _rater(history, found, params, Serial())
         scorer = TrialScorer(found, params, history, filter, metric)
         for first, stop in pairwise(bounds):
-            rounds = history.part(first, stop).rounds
-            if rater is None:
-                outcome = rate_rounds(found, params, beliefs, rounds, Serial())
-            else:
-                [outcome] = rater.rate_batches([rounds])
+            [outcome] = rater.rate_batches([history.part(first, stop).rounds])
             parts.append(scorer.score(first, stop, outcome))
             together = TrialScores.joined(parts)
             if stop in cuts:
@@ -100,6 +96,14 @@ def run_trial(
     scores = {name: together.mean(name) for name in dict.fromkeys(("pair_inversion", "rank_deviation", metric))}
     stopped = len(rungs) < RUNGS
     return Trial(dict(settings), scores, tuple(rungs), stopped, before=tuple(before), within=tuple(within))
+
+
+def _rater(history: TrialRounds, system: System, params: Any, engine: Engine) -> Rater:
+    """A rater of the players of a history before their first round."""
+    rater = open_rater(system, params, history.n_players, engine)
+    if history.state:
+        rater.restore(history.newcomers(system, params).columns())
+    return rater
 
 
 def _rung_ends(units: Longs) -> list[int]:
@@ -122,9 +126,7 @@ def held_out_scores(
     """The paper's test: rate the whole history, score the contests from ``first_unit`` on, also by ``metric``."""
     found = find_system(system)
     params = build_params(found, settings)
-    rater = open_rater(found, params, history.n_players, engine)
-    if history.state:
-        rater.restore(history.newcomers(found, params).columns())
+    rater = _rater(history, found, params, engine)
     [outcome] = rater.rate_batches([history.rounds])
     scores = TrialScorer(found, params, history, filter, metric).score(0, history.n_units, outcome)
     names = dict.fromkeys(("pair_inversion", "pair_inversion_equal_half", "rank_deviation", metric))

@@ -255,7 +255,7 @@ def test_tune__once_complete_rates_nothing_and_writes_nothing(lake: Lake, monkey
     def refuse(*_: Any) -> None:
         raise AssertionError("all trials are stored")
 
-    monkeypatch.setattr("ranklake.flows.evaluation.tuning.trials.rate_rounds", refuse)
+    monkeypatch.setattr("ranklake.flows.execution.local.rate_rounds", refuse)
     again = found_in(lake)
     assert (again.n_new, again.best) == (0, expected.best)
     assert files(Path(lake.url)) == before
@@ -283,7 +283,7 @@ def test_tune__reports_failed_trials(lake: Lake, monkeypatch: pytest.MonkeyPatch
 
     from ranklake.flows.execution.rounds import rate_rounds
 
-    monkeypatch.setattr("ranklake.flows.evaluation.tuning.trials.rate_rounds", diverge)
+    monkeypatch.setattr("ranklake.flows.execution.local.rate_rounds", diverge)
     for method in ("grid", "bayes"):
         report = found_in(lake, method=method, trials=24, name=method)
         failed = [trial for trial in report.trials if trial.error]
@@ -539,14 +539,14 @@ def test_command__interrupted_keeps_its_finished_trials(invoke: Command, lake: L
     space = ("--space", "weight_limit=0.01:0.9:log:12")
     # the sixth trial sends the signal of Ctrl-C
     before = (
-        "import os, signal, ranklake.flows.evaluation.tuning.trials as trials\n"
-        "rate, count = trials.rate_rounds, [0]\n"
+        "import os, signal, ranklake.flows.execution.local as local\n"
+        "rate, count = local.rate_rounds, [0]\n"
         "def counted(*arguments):\n"
         "    count[0] += 1\n"
         f"    if count[0] == 6 * {module.RUNGS}:\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "    return rate(*arguments)\n"
-        "trials.rate_rounds = counted"
+        "local.rate_rounds = counted"
     )
     cut = start(*words, *space, before=before)
     out, err = cut.communicate(timeout=TIMEOUT)

@@ -24,7 +24,6 @@ from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.entrants.scores import METRICS
 from ranklake.flows.evaluation.evaluate import Evaluation, evaluate
 from ranklake.flows.evaluation.three_way import means_of
-from ranklake.flows.evaluation.tuning import trials as module
 from ranklake.flows.evaluation.tuning.folds import cuts_of
 from ranklake.flows.evaluation.tuning.history import TrialRounds, load_history
 from ranklake.flows.evaluation.tuning.record import TuningConfig
@@ -32,6 +31,7 @@ from ranklake.flows.evaluation.tuning.report import TuningReport
 from ranklake.flows.evaluation.tuning.scoring import OF_GAMES
 from ranklake.flows.evaluation.tuning.trials import run_trial
 from ranklake.flows.evaluation.tuning.tune import tune
+from ranklake.flows.execution import local
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 from ranklake.storage import Dataset, Lake, LakeError, Run
@@ -326,7 +326,7 @@ def test_folds__complete_a_pruned_trial_that_one_of_them_chose(lake: Lake, monke
     assert 1 <= reached < 6
     assert pruned.folds[: reached + 1] == patient.folds[: reached + 1]
     assert all(math.isnan(fold.score) and not fold.settings for fold in pruned.folds[reached + 1 :])
-    monkeypatch.setattr(module, "rate_rounds", None)
+    monkeypatch.setattr(local, "rate_rounds", None)
     again = search(lake, folds=6, space=("k=2:400:log:20",), train_share=0.05, filter="everyone", prune=True, name="p")
     assert repr(again.folds) == repr(pruned.folds)
 
@@ -342,7 +342,7 @@ def test_folds__have_no_score_where_the_chosen_trial_diverges(lake: Lake, monkey
         return rate_rounds(system, params, beliefs, rounds, engine)
 
     last = load_history(Dataset.open(lake, "contests")).rounds.time_seconds[-1]
-    monkeypatch.setattr(module, "rate_rounds", diverge)
+    monkeypatch.setattr(local, "rate_rounds", diverge)
     report = search(lake, folds=3)
     assert len(report.failed) == 3
     assert report.best == []
