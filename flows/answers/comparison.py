@@ -46,7 +46,7 @@ def compare(
 
     ``players``: rows of the leaderboard.
     ``components``: the number of the component of each; -1 if it is not known.
-    ``deviations``: of the differences of all pairs, as for :class:`.Prediction`.
+    ``deviations`` (float64[n, n]): of the differences of all pairs, as for :class:`.Prediction`.
 
     The chance is as by ``ranklake predict``, but from the mean, sigma, rounds and last contest of the leaderboard: for
     a published version it never changes. Other state, such as the volatility of ``glicko2``, is that of a newcomer.
@@ -141,5 +141,5 @@ def _prediction(
     known = rows.contests_table.column("time_seconds").drop_null()
     time_seconds = known[-1].as_py() if len(known) else 0
     n_rounds = rows.contests_table.num_rows
-    of_pairs: dict[str, Any] = {"components": components, "games": lambda: games, "deviations": deviations}
+    of_pairs: dict[str, Any] = {"components": components, "games": lambda: games, "deviations": lambda: deviations}
     return Prediction(display, handles, columns, time_seconds, n_rounds, **of_pairs)

@@ -70,7 +70,7 @@ def predict_run(
     numbers = [*opened.components_of(rows), *[-1] * newcomers]
     return Prediction(
         display, players, selected, time_seconds, state.n_events, weight=weight, precision=precision,
-        components=numbers, games=lambda: games, deviations=opened.deviations(at.tolist()),
+        components=numbers, games=lambda: games, deviations=lambda: opened.deviations(at.tolist()),
         ahead=opened.ahead(covariates or {}),
     ), names  # fmt: skip
 

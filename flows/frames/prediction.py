@@ -59,8 +59,8 @@ class Prediction:
     ``games``: finds out what is known of games between two players, which may take a fit to all games so far; None: the
     contests have more, or are not known.
     ``ahead``: rating points by which covariates favour the first of two entrants.
-    ``deviations`` (float64[n, n]): of the differences of the entrants' skills, rating points; None: beliefs about two
-    players are independent.
+    ``deviations``: finds those of the differences of the entrants' skills, float64[n, n], rating points, which may take
+    a fit to all games; None: beliefs about two players are independent.
     Raises ValueError: fewer than two players, a player twice, an invalid weight or precision, or teams for a system
     without a rule for them.
     """
@@ -77,7 +77,7 @@ class Prediction:
         precision: float = 1.0,
         components: Sequence[int] = (),
         games: Callable[[], GamesToCome | None] = lambda: None,
-        deviations: Floats | None = None,
+        deviations: Callable[[], Floats | None] = lambda: None,
         ahead: float = 0.0,
     ) -> None:
         self._deviations = deviations
@@ -212,7 +212,8 @@ class Prediction:
 
     def _differences(self, one: Longs, other: Longs) -> SkillDifference:
         mu, sigma = self.mu, self.sigma
-        deviation = None if self._deviations is None else self._deviations[one, other]
+        found = self._deviations()
+        deviation = None if found is None else found[one, other]
         return skill_difference(self._display.system, mu[one], sigma[one], mu[other], sigma[other], deviation)
 
     def connected(self, player: Any, opponent: Any) -> bool:
