@@ -119,16 +119,17 @@ def predict(
 
 
 def _numbers(texts: tuple[str, ...]) -> dict[str, float]:
-    """``("length=0.5",)`` as numbers by name; ``ValueError`` for another form."""
+    """``("length=0.5",)`` as numbers by name; ``ValueError`` for another form, or a repeated name."""
+    from ...common.configuration.settings import parse_settings
+
     found: dict[str, float] = {}
-    for text in texts:
-        name, _, value = text.partition("=")
+    for name, value in parse_settings(texts).items():
         try:
-            found[name.strip()] = float(value)
+            found[name] = float(value)
         except ValueError:
-            found[name.strip()] = math.nan
-        if not (name.strip() and math.isfinite(found[name.strip()])):
-            raise ValueError(f"--covariate is NAME=NUMBER, got {text!r}")
+            found[name] = math.nan
+        if not math.isfinite(found[name]):
+            raise ValueError(f"--covariate is NAME=NUMBER, got {f'{name}={value}'!r}")
     return found
 
 
