@@ -129,11 +129,9 @@ def check_advantages(system: System, params: Any, rounds: Rounds) -> None:
     strength or of rating. A system that computes in whole numbers has whole advantages.
     """
     mask, rule = rounds.with_advantages, ""
-    if not mask.any():
+    if system.all_games is not None or not mask.any():
         return
     found = mask
-    if system.all_games is not None:
-        return
     if system.periods:
         rule = f"{system.name} has no rule for advantages; choose another system, or ingest the games without them"
     elif (found := mask & rounds.of_teams).any():

@@ -188,7 +188,7 @@ def check_dataset_scores(system: System, dataset: Dataset) -> None:
                 check_score_rule(system, f"{where}, has the score {score:.15g}")
 
 
-def covariates_of(params: Any) -> tuple[str, ...]:
+def covariates_used(params: Any) -> tuple[str, ...]:
     """The covariates of games by which a system explains results; none for most systems."""
     found: tuple[str, ...] = getattr(params, "covariates", ())
     return found
@@ -197,7 +197,7 @@ def covariates_of(params: Any) -> tuple[str, ...]:
 def check_dataset_covariates(params: Any, dataset: Dataset) -> None:
     """Refuse covariates that the games of a data set do not have; the message names them."""
     known = (*dataset.covariates, FIRST) if dataset.kind == GAMES_KIND else ()
-    for name in covariates_of(params):
+    for name in covariates_used(params):
         if name not in known:
             remedy = f"it has {listed(known)}" if known else "it has contests, and no games"
             raise ValueError(

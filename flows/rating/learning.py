@@ -27,7 +27,7 @@ from ..common.text import count
 from ..entrants.entrants import Entrants
 from ..results.rated_rounds import RatedRounds
 from .commits.rated_batch import RatedBatch
-from .config import RunConfig, covariates_of
+from .config import RunConfig, covariates_used
 from .plan import Plan
 
 
@@ -68,7 +68,7 @@ class Learning:
 
     def add(self, batch: RatedBatch) -> None:
         """Add rated rounds, the next ones or some of before."""
-        if not self._fits.is_due(self._stop) or covariates_of(self._params):
+        if not self._fits.is_due(self._stop) or covariates_used(self._params):
             return  # with covariates, games are read where they are needed: with what the fits before them say
         self._fits.add(_games_of(self._system, self._params, batch))
         if not self.settings.learnt and self._fits.is_due(self._fits.reached):

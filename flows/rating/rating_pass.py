@@ -27,7 +27,7 @@ from ..execution.raters import open_rater
 from ..execution.refits import RefittedRater
 from .commits.commit_policy import CommitPolicy
 from .commits.rated_batch import RatedBatch
-from .config import RunConfig, covariates_of
+from .config import RunConfig, covariates_used
 from .eligibility import Eligibility, Undecided
 from .learning import Learning
 from .plan import Plan
@@ -69,7 +69,7 @@ class RatingPass:
         self._run, self._plan, self._dataset, self._counts = run, plan, plan.dataset, ~plan.excluded
         self._system, self._params = find_system(config.system), config.params
         self._policy, self._rows_per_second = policy, 1.0  # of the last batch
-        of_games = rates_simultaneously(config.params), covariates_of(config.params)
+        of_games = rates_simultaneously(config.params), covariates_used(config.params)
         self._facts = ContestFacts.of(plan.dataset.contests, self._counts, *of_games)
         self._eligibility = Eligibility(run, plan.dataset, self._counts)
         self.rater = open_rater(self._system, config.params, plan.dataset.n_players, engine)
