@@ -22,10 +22,13 @@ from ..answers.handles import NoPlayerError
 from ..answers.leaderboard import BeyondEndError
 from ..answers.run import PublishedRun
 from ..common.text import quoted
+from ..http.server.bodies import Bodies
+from ..http.server.counts import ENDPOINT, Counting, RequestCounts
+from ..http.server.parameters import parse
+from ..http.server.problems import Problem
+from ..http.server.streams import Listeners
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
 from .messages.data_files import data_file
-from .messages.parameters import parse
-from .messages.problems import Problem
 from .messages.responses import (
     NOT_KEPT,
     SAFE,
@@ -45,9 +48,10 @@ from .openapi import openapi
 from .pages import ServerPages
 from .previews import MOST_STANDINGS, Previews
 from .state.answer_cache import MOST_CACHED, AnswerCache
-from .state.metrics import ENDPOINT, Counting, Metrics
+from .state.metrics import Metrics
 from .state.served_runs import ServedRuns
-from .state.workers import Bodies, Listeners, Workers
+from .state.versions import version_events
+from .state.workers import Workers
 
 _LOG = logging.getLogger(__name__)
 _API = "/api/v1/runs"
@@ -71,7 +75,8 @@ class _Api:
     def __init__(self, served: ServedRuns, refresh_seconds: float, public_url: str) -> None:
         self._served, self._refresh_seconds, self._public = served, refresh_seconds, public_url
         self._cache = kept_bodies(MOST_CACHED)
-        self._metrics, self._listeners = Metrics(served, self._cache), Listeners()
+        self._requests, self._listeners = RequestCounts(), Listeners()
+        self._metrics = Metrics(self._requests, served, self._cache)
         self._previews, self._workers, self._bodies = Previews(served.lake), Workers(), Bodies()
 
     def app(self) -> Starlette:
@@ -94,7 +99,7 @@ class _Api:
             Problem: _on_problem, NoPlayerError: _on_no_player, BeyondEndError: _on_beyond_end,
             HTTPException: _on_http, Exception: _on_bug,
         }  # fmt: skip
-        middleware = [Middleware(Counting, self._metrics), Middleware(AnswerCache, self._served, self._cache), cors]
+        middleware = [Middleware(Counting, self._requests), Middleware(AnswerCache, self._served, self._cache), cors]
         app = Starlette(routes=routes, middleware=middleware, exception_handlers=errors, lifespan=self._lifespan)
         app.router.redirect_slashes = False
         app.state.end_streams, app.state.served, app.state.pages = self._listeners.close, self._served, pages
@@ -178,7 +183,8 @@ class _Api:
         headers = SAFE | {"cache-control": "no-store", "x-accel-buffering": "no"}
         if request.method == "HEAD":
             return Response(headers=headers, media_type="text/event-stream")
-        return self._listeners.stream(lambda: self._served.runs.get(name), headers)
+        events = version_events(self._listeners, lambda: self._served.runs.get(name))
+        return self._listeners.stream(events, headers)
 
     async def _data(self, request: Request) -> Response:
         path = request.path_params["path"]
@@ -246,7 +252,12 @@ async def _on_no_player(request: Request, error: Exception) -> Response:
 
 async def _on_beyond_end(request: Request, error: Exception) -> Response:
     assert isinstance(error, BeyondEndError)
-    return await _on_problem(request, Problem.beyond_end(error))
+    facts: dict[str, Any] = {
+        "value": str(error.start),
+        "rule": f"must be less than {error.total:,}, the number of rows, or 0",
+    }
+    facts |= {"total": error.total, "last": error.last, "limit": error.limit}
+    return await _on_problem(request, Problem(404, str(error), parameter="start", **facts))
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

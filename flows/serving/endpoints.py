@@ -16,10 +16,10 @@ from ..answers.problems.published import PROBLEM_ORDERS, NoProblemError, Publish
 from ..answers.run import PublishedRun
 from ..common.configuration.settings import check_uncertainty, find_system
 from ..common.times import spelled, year_start
+from ..http.server.parameters import Parameter
+from ..http.server.problems import Problem
 from ..results.places import RULES, PlaceOptions
 from ..results.ranks import PROVISIONAL
-from .messages.parameters import Parameter
-from .messages.problems import Problem
 from .messages.responses import FORMATS, ManyRows
 
 MOST_HANDLES = 200

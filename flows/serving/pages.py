@@ -14,6 +14,8 @@ from starlette.routing import BaseRoute, Route
 
 from ..answers.leaderboard import BOTH_WAYS
 from ..answers.run import PublishedRun
+from ..http.server.parameters import Parameter, parse_form
+from ..http.server.problems import Problem
 from ..pages.colours import title_styles
 from ..pages.files import package_files, static_digest
 from ..pages.graph import VIEWS
@@ -32,8 +34,6 @@ from ..pages.views import run as run_page
 from ..pages.views.graph_data import Window
 from . import problem_pages
 from .endpoints import MOST_COMPARED, Moved, check_title, group_of, no_contest
-from .messages.parameters import Parameter, parse_form
-from .messages.problems import Problem
 from .messages.responses import NOT_KEPT, TEXT, Body, respond, respond_if_changed, run_of
 from .previews import FORM, MOST_REPEATED, MOST_STANDINGS, KeptPreview, read_form
 from .shared_files import SharedFiles, links_of

@@ -29,9 +29,9 @@ from ..answers.run import PublishedRun
 from ..common.finite import finite_rows
 from ..common.text import quoted
 from ..common.times import parse_time
+from ..http.server.problems import Problem
 from ..sources.absences import is_absence
 from ..sources.base import SourceError
-from .messages.problems import Problem
 from .messages.responses import Body, ManyRows, kept_bodies, render
 
 if TYPE_CHECKING:

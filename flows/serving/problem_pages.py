@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..answers.run import PublishedRun
+from ..http.server.parameters import Parameter
 from ..pages.links import ServerLinks
 from ..pages.views.problems import lists, one
 from ..results.rating_format import RatingFormat
 from .endpoints import chosen_problems, one_problem, problems_of
-from .messages.parameters import Parameter
 
 LIST = "/{run}/problems"
 OF_PLAYER = "/{run}/p/{handle}/problems"

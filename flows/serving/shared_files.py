@@ -13,13 +13,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ..answers.run import PublishedRun
+from ..http.server.problems import Problem
 from ..pages.feeds import ATOM, MANIFEST, MOST_ADDRESSES, XML, manifest, robots, sitemap, sitemap_index
 from ..pages.files import package_files, static_digest
 from ..pages.links import CARD, FEED, ServerLinks
 from ..pages.links import MANIFEST as MANIFEST_NAME
 from ..pages.views import shared
 from .endpoints import no_contest
-from .messages.problems import Problem
 from .messages.responses import SAFE, TEXT, Body, respond_if_changed, run_of
 
 _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}

@@ -74,7 +74,7 @@ def _request(dice: random.Random) -> list[tuple[bytes, int]]:
 
 
 def check(world: World, parameters: dict[str, Any]) -> None:
-    from ranklake.flows.serving.connection import Bounds
+    from ranklake.flows.http.server.connection import Bounds
 
     number = port(
         world, Bounds(head_seconds=SECONDS, body_seconds=SECONDS, unread_seconds=SECONDS, idle_seconds=SECONDS)

@@ -14,7 +14,7 @@ from helpers.timeouts import TIMEOUT
 @contextmanager
 def listening(app: Any, bounds: Any = None) -> Iterator[int]:
     """The port of a server of an application."""
-    from ranklake.flows.serving.server import http_server
+    from ranklake.flows.http.server.running import http_server
 
     server = http_server(app, bounds=bounds)
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -14,9 +14,9 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_STRENGTHS, PUBLISHED
 
 from ...answers.run import PublishedRun
+from ...http.server.problems import Problem
 from ...problems.columns import OF_PROBLEMS
 from ...publication.root import INDEX, LATEST, plain_path
-from .problems import Problem
 from .responses import is_unchanged
 
 _TABLES = (*PUBLISHED, *OF_ATTRIBUTES, *OF_PROBLEMS, *OF_STRENGTHS)

@@ -20,8 +20,8 @@ from ...answers.handles import NoPlayerError
 from ...answers.kept import Kept
 from ...answers.run import PublishedRun
 from ...common.finite import finite_json, finite_rows
+from ...http.server.problems import Problem
 from ...publication.export import change_texts
-from .problems import Problem
 
 _MAX_AGE = 5  # seconds for which a cache may use an answer without asking
 SAFE = {"x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}

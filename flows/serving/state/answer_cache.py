@@ -14,8 +14,8 @@ from functools import lru_cache
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...answers.kept import Kept
+from ...http.server.counts import ENDPOINT, PAGE
 from ..messages.responses import encoding_for, is_unchanged
-from .metrics import ENDPOINT, PAGE
 from .served_runs import ServedRuns
 
 MOST_CACHED = 64 << 20  # bytes of answers

@@ -26,6 +26,9 @@ from helpers.names import STRANGE
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.answers.run_prediction import predict_run
 from ranklake.flows.common.finite import finite_rows
+from ranklake.flows.http.server.parameters import Parameter
+from ranklake.flows.http.server.problems import Problem
+from ranklake.flows.http.server.streams import MOST_LISTENERS, Listeners
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.preview.standings import Standings
 from ranklake.flows.publication.publish import publish
@@ -34,10 +37,8 @@ from ranklake.flows.serving import previews
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS
 from ranklake.flows.serving.messages.data_files import MOST_RANGES
-from ranklake.flows.serving.messages.parameters import Parameter
-from ranklake.flows.serving.messages.problems import Problem
 from ranklake.flows.serving.state.served_runs import ServedRuns
-from ranklake.flows.serving.state.workers import MOST_LISTENERS, Listeners
+from ranklake.flows.serving.state.versions import version_events
 from ranklake.storage import Lake
 
 API = "/api/v1/runs"
@@ -213,9 +214,9 @@ def test_events__count_from_their_acceptance_until_the_client_leaves(client: Tes
 
     async def listen() -> None:
         listeners = Listeners(most=2)
-        streams = [listeners.stream(lambda: None, {}) for _ in range(2)]
+        streams = [listeners.stream(version_events(listeners, lambda: None), {}) for _ in range(2)]
         with pytest.raises(Problem, match="too many connections wait"):
-            listeners.stream(lambda: None, {})
+            listeners.stream(version_events(listeners, lambda: None), {})
         for stream in streams:
             await stream({"type": "http", "asgi": {"spec_version": "2.3"}}, leave, send)
         assert listeners.n == 0
@@ -334,7 +335,7 @@ def test_errors__name_the_parameter_its_value_and_the_rule(client: TestClient) -
 @pytest.mark.bound(
     "ranklake.flows.serving.endpoints.MOST_HANDLES",
     "ranklake.flows.serving.endpoints.MOST_COMPARED",
-    "ranklake.flows.serving.messages.parameters.LONGEST",
+    "ranklake.flows.http.server.parameters.LONGEST",
 )
 @pytest.mark.parametrize(
     ("path", "query", "parameter"),

@@ -18,9 +18,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from ranklake.flows.serving.connection import BOUNDS, Bounds
-from ranklake.flows.serving.messages.problems import Problem
-from ranklake.flows.serving.state.workers import Bodies
+from ranklake.flows.http.server.bodies import Bodies
+from ranklake.flows.http.server.connection import BOUNDS, Bounds
+from ranklake.flows.http.server.problems import Problem
 
 HEAD = BOUNDS.head_bytes
 PIECE = b"x" * 4096
@@ -112,9 +112,9 @@ def test_body__with_many_small_chunks_and_a_trailer_is_read(port: int) -> None:
 
 
 @pytest.mark.quick("nothing", "body", "second head")
-@pytest.mark.bound("ranklake.flows.serving.connection.BOUNDS.head_seconds")
-@pytest.mark.bound("ranklake.flows.serving.connection.BOUNDS.body_seconds")
-@pytest.mark.bound("ranklake.flows.serving.connection.BOUNDS.idle_seconds")
+@pytest.mark.bound("ranklake.flows.http.server.connection.BOUNDS.head_seconds")
+@pytest.mark.bound("ranklake.flows.http.server.connection.BOUNDS.body_seconds")
+@pytest.mark.bound("ranklake.flows.http.server.connection.BOUNDS.idle_seconds")
 @pytest.mark.parametrize(
     ("start", "status"),
     [
@@ -134,7 +134,7 @@ def test_request__that_stops_ends_in_time(hurried: int, start: bytes, status: in
 
 
 @pytest.mark.slow
-@pytest.mark.bound("ranklake.flows.serving.connection.BOUNDS.unread_seconds")
+@pytest.mark.bound("ranklake.flows.http.server.connection.BOUNDS.unread_seconds")
 def test_answer__that_is_not_read_ends_in_time(hurried: int) -> None:
     with connected(hurried, 4096) as client:
         client.sendall(request("/?large=1"))
@@ -147,7 +147,7 @@ def test_answer__that_is_not_read_ends_in_time(hurried: int) -> None:
     assert received < LARGE
 
 
-@pytest.mark.bound("ranklake.flows.serving.connection.BOUNDS.connections")
+@pytest.mark.bound("ranklake.flows.http.server.connection.BOUNDS.connections")
 def test_connections__beyond_the_most_are_refused(hurried: int) -> None:
     clients = [connected(hurried) for _ in range(3)]
     try:
@@ -187,7 +187,7 @@ def test_pipeline__has_a_limit(port: int) -> None:
     assert status_of(exchange(port, request("/") * 20_000 + b"GET")[0]) in (0, 200)
 
 
-@pytest.mark.bound("ranklake.flows.serving.state.workers.MOST_BODIES")
+@pytest.mark.bound("ranklake.flows.http.server.bodies.MOST_BODIES")
 def test_bodies__of_all_requests_have_a_limit(port: int) -> None:
     clients = []
     try:

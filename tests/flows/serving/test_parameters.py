@@ -19,9 +19,9 @@ from helpers.addresses import VALID, Asked, all_parameters
 from helpers.api import ask
 from starlette.applications import Starlette
 
+from ranklake.flows.http.server.parameters import LONGEST, Parameter, parse
+from ranklake.flows.http.server.problems import Problem
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.messages.parameters import LONGEST, Parameter, parse
-from ranklake.flows.serving.messages.problems import Problem
 from ranklake.flows.serving.openapi import openapi
 from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake

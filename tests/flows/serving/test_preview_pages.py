@@ -13,10 +13,10 @@ import pytest
 pytest.importorskip("starlette")
 from helpers.api import ROW_NAMES, TestClient
 
+from ranklake.flows.http.server.problems import Problem
 from ranklake.flows.pages.views import preview as preview_page
 from ranklake.flows.serving import pages as serving_pages
 from ranklake.flows.serving import previews
-from ranklake.flows.serving.messages.problems import Problem
 from ranklake.flows.serving.previews import MOST_PREVIEWED, read_form, read_standings
 from ranklake.flows.sources.limits import MAX_COLUMNS
 

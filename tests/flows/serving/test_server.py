@@ -20,8 +20,8 @@ from helpers.ratings_server import serving
 from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.cli.main import cli
+from ranklake.flows.http.server.running import _GRACE_SECONDS, _most_connections
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.serving.server import _GRACE_SECONDS, _most_connections
 from ranklake.storage import Lake
 
 pytest.importorskip("uvicorn")

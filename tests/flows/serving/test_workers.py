@@ -23,10 +23,10 @@ from helpers.api import ask
 from ranklake.flows.answers import run as answers
 from ranklake.flows.answers.handles import MOST_SEARCHED
 from ranklake.flows.answers.index_rows import IndexRows
+from ranklake.flows.http.server.problems import Problem
 from ranklake.flows.serving import app as serving_app
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS
-from ranklake.flows.serving.messages.problems import Problem
 from ranklake.flows.serving.openapi import openapi
 from ranklake.flows.serving.state import workers
 from ranklake.flows.serving.state.served_runs import ServedRuns

@@ -94,7 +94,7 @@ def test_sources__import_no_module_of_one_platform_alone(nodes: list[tuple[str, 
         found |= {(name, module) for module in modules if module in only_some}
     assert found == {
         ("storage/lake/access/disk.py", "fcntl"),  # behind an ``except ImportError``
-        ("flows/serving/server.py", "resource"),  # not reached on Windows
+        ("flows/http/server/running.py", "resource"),  # not reached on Windows
     }
 
 

@@ -14,7 +14,7 @@ import httptools
 import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from .messages.problems import Problem
+from .problems import Problem
 
 _HEAD, _BODY = "head", "body"
 _LINGER_SECONDS = 2.0  # in which the rest of a refused request is discarded, as a reset would discard the answer

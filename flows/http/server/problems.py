@@ -6,8 +6,6 @@ from typing import Any
 
 from ranklake.storage.names.hints import hint
 
-from ...answers.leaderboard import BeyondEndError
-
 _TITLES = {
     400: "Bad request",
     404: "Not found",
@@ -57,9 +55,3 @@ class Problem(Exception):
     def no_player(cls, handle: str, near: list[str], run: str, noun: str = "player") -> Problem:
         """A handle that no player of a run has; ``near`` are similar ones, ``noun`` is the word for a player."""
         return cls(404, f"no {noun} {handle[:200]!r} in run {run}", hint(handle, near), near=near)
-
-    @classmethod
-    def beyond_end(cls, error: BeyondEndError) -> Problem:
-        """A page that begins beyond the end of a list; ``last`` is where the last page of ``limit`` rows begins."""
-        facts = {"value": str(error.start), "rule": f"must be less than {error.total:,}, the number of rows, or 0"}
-        return cls(404, str(error), parameter="start", **facts, total=error.total, last=error.last, limit=error.limit)
