@@ -3,6 +3,7 @@
 from .datasets.dataset import Dataset
 from .datasets.ingest import Ingest
 from .datasets.tables.contests import Contest
+from .datasets.tables.events import Event, Events
 from .datasets.tables.log import Entry, Log
 from .datasets.tables.standings import StandingsPart
 from .lake.access.lake import Lake
@@ -18,6 +19,8 @@ __all__ = [
     "DamagedError",
     "Dataset",
     "Entry",
+    "Event",
+    "Events",
     "FormatError",
     "Ingest",
     "Lake",

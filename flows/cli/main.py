@@ -23,6 +23,7 @@ SECTIONS = {
         "amend": (".commands.corrections:amend", "Disqualify players of a contest, or list its corrections."),
         "alias": (".commands.corrections:alias", "Record that a player has a new name."),
         "unalias": (".commands.corrections:unalias", "Remove an alias."),
+        "season": (".commands.corrections:season", "Start seasons, with a soft reset of ratings or without."),
         "log": (".commands.corrections:log", "List the manual corrections of a data set."),
         "attributes": (".commands.corrections:attributes", "Record countries and other attributes of players."),
     },

@@ -64,7 +64,8 @@ class Verifier:
         for folder in self.lake.list(""):
             if folder not in datasets and folder not in layout.RESERVED:
                 yield from self._writers(folder)
-                self._note_leftovers(folder, ("standings", "players", "log"), f"`ranklake delete --dataset {folder}`")
+                parts, command = ("standings", "players", "log", "events"), f"`ranklake delete --dataset {folder}`"
+                self._note_leftovers(folder, parts, command)
         for name in self.lake.list(layout.RUNS):
             if name not in runs:
                 folder, parts = f"{layout.RUNS}/{name}", ("rounds", "snapshots", "smoothing", "entry")

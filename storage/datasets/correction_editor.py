@@ -14,6 +14,7 @@ from ..lake.errors import LakeError, MissingError
 from ..names.hints import hint, near_names
 from .corrections import Corrections, participated
 from .tables.aliases import Alias, canonical, check_alias, turning_point
+from .tables.events import Event, Events
 from .tables.games import Games
 from .tables.log import Entry, Log
 from .tables.player_index import PlayerIndex
@@ -31,11 +32,19 @@ class CorrectionEditor:
 
     kind = ""
 
-    def __init__(self, lake: Lake, name: str, rows: dict[str, Row], players: PlayerIndex, log: Iterable[Entry]) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        name: str,
+        rows: dict[str, Row],
+        players: PlayerIndex,
+        log: Iterable[Entry],
+        events: Iterable[Event] = (),
+    ) -> None:
         self.removed: list[str] = []
         self.recomputed = 0
         self._lake, self._name = lake, name
-        self._rows, self._players, self._log = rows, players, Log(log)
+        self._rows, self._players, self._log, self._events = rows, players, Log(log), Events(events)
         self._aliases_before = dict(self._log.aliases)
         self._added: dict[str, None] = {}  # by a source, in its order
         # Contests that corrections may change, each with the handles that must be in its standings.
@@ -115,6 +124,30 @@ class CorrectionEditor:
             raise MissingError(f"{old!r} has no alias in data set {self._name}{about}")
         self._log.note("unalias", handle=old, why=why)
         self._changed = True
+
+    def start_season(self, event: Event, why: str = "") -> Event:
+        """Record a season, perhaps with a reset; returns it with its number.
+
+        Raises LakeError: its name is in use. Nothing else is checked here, see ``ranklake.flows.events.start``.
+        """
+        added = self._events.add(event._replace(log_entry=len(self._log.entries)))
+        self._log.note("season", season=(added.name, added.time_seconds), why=why)
+        self._changed = True
+        return added
+
+    def remove_season(self, name: str, why: str = "") -> Event:
+        """Remove a season with its reset. Raises MissingError: it does not exist; names near ones."""
+        event = self._events.remove(name, self._name)
+        self._log.note("season removed", season=(name, event.time_seconds), why=why)
+        self._changed = True
+        return event
+
+    def restore_season(self, name: str, why: str = "") -> Event:
+        """Undo the removal of a season; errors as for :meth:`.Events.restore`."""
+        event = self._events.restore(name, self._name)
+        self._log.note("season restored", season=(name, event.time_seconds), why=why)
+        self._changed = True
+        return event
 
     def _check_known(self, contest_id: str) -> None:
         if contest_id not in self._rows:

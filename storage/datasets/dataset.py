@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from ..lake import layout, parquet
 from ..lake.access.lake import Lake
 from ..lake.errors import LakeError, MissingError
-from ..lake.parquet import metadata_of
+from ..lake.parquet import EVENTS, metadata_of
 from ..lake.remedies import damaged, with_remedies
 from ..lake.schemas import ATTRIBUTES
 from ..leases.acquire import WAIT_SECONDS, hold_lease
@@ -28,6 +28,7 @@ from .corrections import Corrections, participated
 from .games_ingest import GamesIngest
 from .garbage import n_replaced, referenced, unreferenced
 from .ingest import Ingest, IngestOrder
+from .tables.events import Events
 from .tables.games import GAMES_KIND
 from .tables.log import Log
 from .tables.players import one_handle, read_handles
@@ -62,6 +63,7 @@ class Dataset:
         self.kind = metadata.get("kind", "")
         self._player_parts = metadata["player_parts"].split()
         self._log_file = metadata.get("log", "")
+        self._events_file = metadata.get(EVENTS, "")
         self._log: Log | None = None
         self._handles: pa.StringArray | None = None
 
@@ -137,7 +139,7 @@ class Dataset:
             if before is not None and games and before.kind != GAMES_KIND:
                 raise LakeError(f"data set {name} has contests; ingest games into another data set")
             games = games if before is None else before.kind == GAMES_KIND
-            state = () if before is None else (before.contests, before.handles(), before.log())
+            state = () if before is None else (before.contests, before.handles(), before.log(), before.events())
             version = read_root(lake, layout.contests_file(name))[1] if before is None else before.version
             options: dict[str, Any] = {"order": order, "mirror": mirror, "rewrite": rewrite, "version": version}
             with (GamesIngest if games else Ingest)(lake, name, *state, lease=lease, **options) as ingest:
@@ -170,13 +172,18 @@ class Dataset:
                     lease.lake.delete(path)
         else:
             lease.lake.delete_folder(layout.dataset_folder(name, "contests"))
-        for part in ("standings", "players", "log", "sources", "attributes", "results"):
+        for part in ("standings", "players", "log", "events", "sources", "attributes", "results"):
             lease.lake.delete_folder(layout.dataset_folder(name, part))
 
     @property
     def log_path(self) -> str:
         """Path of the log of corrections, inside the lake; empty if there is none."""
         return layout.dataset_file(self.name, "log", self._log_file) if self._log_file else ""
+
+    @property
+    def events_path(self) -> str:
+        """Path of the table of events, inside the lake; empty if there is none."""
+        return layout.dataset_file(self.name, "events", self._events_file) if self._events_file else ""
 
     @property
     def covariates(self) -> tuple[str, ...]:
@@ -206,6 +213,10 @@ class Dataset:
         if self._log is None:
             self._log = Log.read(self.lake, self.name, self._log_file) if self._log_file else Log()
         return self._log
+
+    def events(self) -> Events:
+        """Its dated events: seasons, and resets of beliefs."""
+        return self._events
 
     def attributes(self) -> pa.Table:
         """The attributes of players, such as a country; see ``schemas.ATTRIBUTES``. Empty if there are none.
@@ -273,6 +284,10 @@ class Dataset:
     @cached_property
     def _stored(self) -> StoredStandings:
         return StoredStandings(self.lake, self.name, self.contests, self.kind)
+
+    @cached_property
+    def _events(self) -> Events:
+        return Events.read(self.lake, self.name, self._events_file) if self._events_file else Events()
 
     @cached_property
     def _corrections(self) -> Corrections | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import Literal
 
 import pyarrow as pa
 
@@ -14,8 +15,9 @@ from ..lake.parquet import metadata_of
 from .tables.shards import read_contests, shards_of
 
 # Metadata of a table of contests: which files belong to it beside the standings
-METADATA_KEYS = ("player_parts", "n_players", "log", "epoch", "kind")
+METADATA_KEYS = ("player_parts", "n_players", "log", "events", "epoch", "kind")
 _REPLACED = "replaced"
+_PARTS: tuple[Literal["log", "events"], ...] = ("log", "events")  # of one file each
 
 
 def referenced(name: str, files: Iterable[str], metadata: Mapping[str, str]) -> set[str]:
@@ -23,7 +25,7 @@ def referenced(name: str, files: Iterable[str], metadata: Mapping[str, str]) -> 
     paths = {layout.contests_file(name)} | {layout.dataset_file(name, "standings", file) for file in set(files)}
     paths |= {layout.dataset_file(name, "contests", file) for file in shards_of(metadata)}
     paths |= {layout.dataset_file(name, "players", part) for part in metadata.get("player_parts", "").split()}
-    return paths | ({layout.dataset_file(name, "log", metadata["log"])} if "log" in metadata else set())
+    return paths | {layout.dataset_file(name, part, metadata[part]) for part in _PARTS if part in metadata}
 
 
 def replaced(before: Iterable[str], after: Iterable[str]) -> dict[str, str]:
@@ -74,6 +76,6 @@ def collect_garbage(lake: Lake, name: str, kept: set[str]) -> None:
 
 def unreferenced(lake: Lake, name: str, kept: set[str]) -> list[str]:
     """Files of a data set that are not among the paths ``kept``."""
-    folders = [layout.dataset_folder(name, part) for part in ("standings", "players", "contests", "log")]
+    folders = [layout.dataset_folder(name, part) for part in ("standings", "players", "contests", "log", "events")]
     paths = (f"{folder}/{file}" for folder in folders for file in lake.list(folder))
     return [path for path in paths if path not in kept]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ..lake import layout, parquet
 from ..lake.access.lake import Lake
-from ..lake.parquet import metadata_of
+from ..lake.parquet import EVENTS, metadata_of
 from ..leases.lease import Lease
 from ..leases.roots import begin_epoch, epoch_of
 from ..names.hints import alike_note
@@ -20,6 +20,7 @@ from .correction_editor import CorrectionEditor
 from .garbage import METADATA_KEYS, collect_garbage, commit, discard, referenced, replaced
 from .order import merge_order, n_moved
 from .tables.contests import Contest
+from .tables.events import Events
 from .tables.log import Log
 from .tables.player_index import PlayerIndex
 from .tables.players import encode_handles, parts_that_stay
@@ -53,6 +54,7 @@ class Ingest(CorrectionEditor):
         contests: pa.Table | None = None,
         handles: pa.StringArray | None = None,
         log: Log | None = None,
+        events: Events | None = None,
         *,
         order: IngestOrder = "source",
         mirror: bool = False,
@@ -70,6 +72,7 @@ class Ingest(CorrectionEditor):
             rows,
             players,
             () if log is None else log.entries,
+            () if events is None else events.rows,
         )
         self.moved = 0
         self._order, self._mirror, self._rewrite = order, mirror, rewrite
@@ -287,6 +290,11 @@ class Ingest(CorrectionEditor):
             path = layout.dataset_file(self._name, "log", metadata["log"])
             if path not in self._files_before:
                 self._write(path, parquet.encode(self._log.table, "log"))
+        if self._events.rows:
+            metadata[EVENTS] = self._events.file(self._epoch)
+            path = layout.dataset_file(self._name, "events", metadata[EVENTS])
+            if path not in self._files_before:
+                self._write(path, parquet.encode(self._events.table, "events"))
         rows = self._rows.values()
         table = table_of(rows)
         if self._is_as_before(table, metadata):

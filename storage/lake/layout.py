@@ -13,7 +13,9 @@ SEARCHES = "searches"
 TEMPORARY_PREFIX = ".tmp-"  # followed by no suffix: readers' globs match dot-files too
 FENCE_PREFIX = "writing-"
 
-DatasetPart: TypeAlias = Literal["contests", "standings", "players", "log", "sources", "attributes", "results"]
+DatasetPart: TypeAlias = Literal[
+    "contests", "standings", "players", "log", "events", "sources", "attributes", "results"
+]
 
 RESERVED = frozenset({RAW, RUNS, PUBLISHED, SEARCHES})
 MAX_NAME = 100  # characters of the name of a data set, run, search or source

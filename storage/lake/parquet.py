@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .remedies import damaged
-from .schemas import FORMAT_VERSION, OPTIONAL, SHARDED_FORMAT, TABLES, check_format, conform, open_fields
+from .schemas import EVENTS_FORMAT, FORMAT_VERSION, OPTIONAL, SHARDED_FORMAT, TABLES, check_format, conform, open_fields
 
 _PREFIX = "ranklake."
 SHARDS = "shards"  # metadata of a table that is the rest beside these files
+EVENTS = "events"  # metadata of a table of contests whose data set has this table of events
 
 # Dictionaries cost more than they save in columns of distinct values, and so do statistics that no reader filters by.
 # The rating waits while rounds are written: Snappy, which every reader supports, takes 0.3 ms for 3,500 rows, zstd
@@ -35,6 +36,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "result_contests": {**_ZSTD, "use_dictionary": ["file"]},
     "problems": _ZSTD,
     "log": _ZSTD,
+    "events": _ZSTD,
     "rounds": _BY_ROUND,
     "smoothed": _BY_ROUND,
     "entry": {**_ZSTD, **_BY_CONTEST, "use_dictionary": ["contest_id", "rating"]},
@@ -48,8 +50,8 @@ _THREADS_FROM = 1 << 22
 def encode(table: pa.Table, name: str, metadata: Mapping[str, str] | None = None) -> pa.Buffer:
     """Parquet bytes of ``table``, a table of kind ``name``, carrying the format version and ``metadata``."""
     table = conform(table, name)
-    version = SHARDED_FORMAT if SHARDS in (metadata or {}) else FORMAT_VERSION
-    metadata = {"format": str(version), "table": name, **(metadata or {})}
+    given = metadata or {}
+    metadata = {"format": str(_format_of(given)), "table": name, **given}
     table = table.replace_schema_metadata({_PREFIX + key: value for key, value in metadata.items()})
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, write_page_checksum=True, **_OPTIONS[name])
@@ -125,7 +127,7 @@ def metadata_of(schema: pa.Schema) -> dict[str, str]:
 def _check(schema: pa.Schema, name: str, path: str) -> None:
     metadata = metadata_of(schema)
     version = metadata.get("format", "none")
-    check_format(int(version) if version.isdecimal() else version, path, sharded=SHARDS in metadata)
+    check_format(int(version) if version.isdecimal() else version, path, reads=_format_of(metadata))
     if metadata.get("table") != name:
         raise damaged(path, f"holds {metadata.get('table')}, expected {name}")
     found = dict(zip(schema.names, schema.types, strict=True))
@@ -133,6 +135,13 @@ def _check(schema: pa.Schema, name: str, path: str) -> None:
     for column, expected in expected_types.items():
         if column in found and found[column] != expected:
             raise damaged(path, f"column {column} is {found[column]}, expected {expected}")
+
+
+def _format_of(metadata: Mapping[str, str]) -> int:
+    """The format of a file with these metadata."""
+    if EVENTS in metadata:
+        return EVENTS_FORMAT
+    return SHARDED_FORMAT if SHARDS in metadata else FORMAT_VERSION
 
 
 @cache

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .access.files import LakeFiles
 
 _RESTORE = "restore it or make it again"
-_OF_SITES = ("standings", "contests", "players", "log")  # folders that can be rebuilt from a site's responses
+_OF_SITES = ("standings", "contests", "players", "log", "events")  # folders that can be rebuilt from a site's responses
 
 
 def remedy_for(path: str, sources: Sequence[str] = ()) -> str:
@@ -48,9 +48,9 @@ def remedy_for(path: str, sources: Sequence[str] = ()) -> str:
         if again:
             return f"restore it, or {' and '.join(f'{command} --rewrite`' for command in again)} makes it again"
         return f"restore it, or ingest {top} again with --rewrite"
-    if name in ("contests", "players", "log"):
+    if name in ("contests", "players", "log", "events"):
         then = " and ".join(f"{command}`" for command in again) or "ingest again"
-        lost = "without the corrections of amend, alias and remove, which no source can send again"
+        lost = "without the corrections of amend, alias, remove and season, which no source can send again"
         return f"restore it, or `ranklake delete --dataset {top} --with-runs` and {then}, {lost}"
     return _RESTORE
 

@@ -11,18 +11,19 @@ from .remedies import damaged, remedy_for
 
 FORMAT_VERSION = 1
 SHARDED_FORMAT = 2  # of a table beside shards only: releases before them would take its rows for all
+EVENTS_FORMAT = 3  # of a table of contests with events: releases before them would rate as if there were none
 
 
-def check_format(found: object, path: str, *, sharded: bool = False, newest: int = 0) -> None:
+def check_format(found: object, path: str, *, reads: int | None = None, newest: int = 0) -> None:
     """Stop at a file of another format.
 
-    Raises FormatError: ``found`` is another version than ``FORMAT_VERSION``, or ``SHARDED_FORMAT`` of a table beside
-    shards, or those up to ``newest``.
+    Raises FormatError: ``found`` is another version than ``reads``, by default ``FORMAT_VERSION``, or those up to
+    ``newest``.
     Raises DamagedError: ``found`` is no version at all.
     """
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise damaged(path, f"has format {found!r}, which no release wrote")
-    reads = SHARDED_FORMAT if sharded else FORMAT_VERSION
+    reads = FORMAT_VERSION if reads is None else reads
     newest = max(reads, newest)
     if not reads <= found <= newest:
         remedy = "update ranklake" if found > newest else f"use an older release, or {remedy_for(path)}"
@@ -230,20 +231,42 @@ PROBLEMS = pa.schema(
 
 LOG = pa.schema(
     [
-        _field("kind", pa.string(), "what was done: remove, disqualify, reinstate, alias or unalias"),
+        _field(
+            "kind",
+            pa.string(),
+            "what was done: remove, disqualify, reinstate, alias, unalias, season, season removed or season restored",
+        ),
         _field("contest_id", pa.string(), "the contest it was done to; null for names", nullable=True),
         _field("handle", pa.string(), "the player, or the old name; null for whole contests", nullable=True),
         _field("new_handle", pa.string(), "the name that counts instead; null if none", nullable=True),
         _field(
             "since_seconds",
             pa.int64(),
-            "when the old name was given up; null for always",
+            "when the old name was given up, null for always; or the time of the season",
             "UTC seconds since the epoch",
             nullable=True,
         ),
         _field("who", pa.string(), "who did it, user@host"),
         _field("time_seconds", pa.int64(), "when it was done", "UTC seconds since the epoch"),
         _field("why", pa.string(), "in their own words; may be empty"),
+        _field("season", pa.string(), "the season it was done to; null for anything else", nullable=True),
+    ]
+)
+
+EVENTS = pa.schema(
+    [
+        _field("event_id", pa.int32(), "number of the event, from 0 in the order of their recording; never used again"),
+        _field("time_seconds", pa.int64(), "when it takes place", "UTC seconds since the epoch"),
+        _field("kind", pa.string(), "season: a name from then on; reset: also acts on beliefs"),
+        _field("name", pa.string(), "name of the season that begins"),
+        _field("centre", pa.string(), "what ratings are pulled to: mu_init, mean or a number", "rating points"),
+        _field("keep", pa.float64(), "factor on the distance from the centre, from 0 to 1"),
+        _field("widen", pa.float64(), "standard deviation that is added to the belief", "rating points"),
+        _field("history", pa.string(), "keep or forget: what beliefs with a history do with it"),
+        _field("restart_counts", pa.bool_(), "whether rules that count games of a player count from then on"),
+        _field("who", pa.string(), "all, attribute=value, or active_since=UTC seconds"),
+        _field("log_entry", pa.int32(), "row of the log that has author, time and reason, from 0"),
+        _field("removed", pa.bool_(), "whether it was removed since"),
     ]
 )
 
@@ -306,6 +329,7 @@ OPTIONAL = {
     ),
     "standings": ("team", "share", "rated", "points"),
     "games": ("weight", "advantage", "points", "opponent_points", "precision", "kept"),
+    "log": ("season",),
     "rounds": ("rated",),
     "smoothed": ("log_gain",),
 }
@@ -325,6 +349,7 @@ TABLES = {
     "result_contests": RESULT_CONTESTS,
     "problems": PROBLEMS,
     "log": LOG,
+    "events": EVENTS,
     "rounds": ROUNDS.append(_RATED),
     "smoothed": SMOOTHED,
     "checkpoint": CHECKPOINT,

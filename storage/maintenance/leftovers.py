@@ -10,7 +10,7 @@ from ..lake.layout import FENCE_PREFIX, TEMPORARY_PREFIX, fence_folder, fence_nu
 from ..leases.holder import LEASE_PREFIX, lease_holder, lease_number, read_lease
 
 # Of a data set: the next commit removes what is left there.
-_COLLECTED = ("standings", "players", "contests", "log", "results")
+_COLLECTED = ("standings", "players", "contests", "log", "events", "results")
 
 
 class Leftovers(NamedTuple):

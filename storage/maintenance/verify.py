@@ -122,6 +122,8 @@ def verify_dataset(dataset: Dataset, on_file: Callable[[], None] = lambda: None)
         log = dataset.log()
         if log.entries and log.digest not in dataset.log_path:
             yield str(damaged(dataset.log_path, "does not match the digest in its name"))
+        if dataset.events_path and dataset.events().digest not in dataset.events_path:
+            yield str(damaged(dataset.events_path, "does not match the digest in its name"))
     except LakeError as error:
         yield str(error)
     try:

@@ -1,4 +1,4 @@
-"""Commands for manual corrections of a data set: removed contests, disqualified players, changed names."""
+"""Commands for manual changes of a data set: removed contests, disqualified players, changed names, seasons."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...common.text import count
+from ...common.times import spelled
 from ..terminal.options import TIME, LakeAddress, dataset_option, lake_option, rows_format, usage, wide_option
 from ..terminal.output import Form, print_freshness, print_line, print_table, print_wait, write_rows
 
@@ -134,6 +135,117 @@ def unalias(old: str, dataset: str, why: str, lake: LakeAddress) -> None:
     _print_changes(lake, dataset, ingest)
 
 
+@click.group()
+def season() -> None:
+    """Start seasons, with a soft reset of the ratings or without one; list, remove and restore them.
+
+    The next `rate` of each run applies a reset between the contests before its time and those from then on.
+    """
+
+
+@season.command("start")
+@click.argument("name")
+@click.option("--at", type=TIME, required=True, help="When it begins, UTC: before the contests that end then or later.")
+@click.option(
+    "--keep", type=float, help="Share of the distance from the centre that ratings keep, 0 to 1.  [default: 1]"
+)
+@click.option("--widen", type=float, help="Rating points of doubt that are added.  [default: 0]")
+@click.option("--centre", metavar="RATING|mean|mu_init", help="What ratings are pulled to: a rating, the mean of all "
+              "players, or that of a newcomer.  [default: mu_init]")  # fmt: skip
+@click.option("--forget", is_flag=True, help="Beliefs lose their history: elo-mmr and elo-r.")
+@click.option("--restart-counts", is_flag=True, help="Rules that count games of a player, as k_rule, count anew.")
+@click.option("--who", metavar="all|ATTRIBUTE=VALUE|active_since=DATE", help="Players to reset.  [default: all]")
+@click.option("--no-reset", is_flag=True, help="A name from this time on; ratings stay as they are.")
+@dataset_option
+@why_option
+@lake_option
+def start_season(
+    name: str,
+    at: int,
+    keep: float | None,
+    widen: float | None,
+    centre: str | None,
+    forget: bool,
+    restart_counts: bool,
+    who: str | None,
+    no_reset: bool,
+    dataset: str,
+    why: str,
+    lake: LakeAddress,
+) -> None:
+    """Start season NAME of a data set at a time.
+
+    Ratings become centre + keep (rating - centre), and the uncertainty grows by widen, at most to that of a newcomer.
+    """
+    from ...events.seasons import reset_line
+    from ...events.start import check_event, season_event
+
+    given = {"keep": keep, "widen": widen, "centre": centre, "who": who}
+    given |= {"forget": forget or None, "restart_counts": restart_counts or None}
+    chosen = {key: value for key, value in given.items() if value is not None}
+    with usage():
+        if no_reset and chosen:
+            raise ValueError(f"--no-reset and --{next(iter(chosen)).replace('_', '-')} exclude each other")
+        event = season_event(name, at, reset=not no_reset, **chosen)  # type: ignore[arg-type]
+    warning = check_event(_open(lake, dataset), event)
+    with _changing(lake, dataset) as ingest:
+        ingest.start_season(event, why)
+    print_line(f"data set {dataset}: season {name} starts at {spelled(at)}, {reset_line(event)}")
+    if warning:
+        print_line(warning, err=True)
+    _print_freshness(lake, dataset)
+
+
+@season.command("list")
+@dataset_option
+@rows_format()
+@wide_option
+@lake_option
+def list_seasons(dataset: str, form: Form, lake: LakeAddress) -> None:
+    """List the seasons of a data set, in order of time."""
+    from ...events.seasons import seasons
+    from ..terminal.reports.show_seasons import SCHEMA, seasons_table
+
+    found = seasons(_open(lake, dataset))
+    if form.name == "table":
+        nothing = f"data set {dataset} has no seasons; `ranklake season start` records them"
+        print_table(seasons_table(f"seasons of {dataset}", found), nothing)
+    else:
+        import pyarrow as pa
+
+        write_rows(pa.Table.from_pylist([one.to_json() for one in found], schema=SCHEMA), form)
+
+
+@season.command("remove")
+@click.argument("name")
+@dataset_option
+@why_option
+@lake_option
+def remove_season(name: str, dataset: str, why: str, lake: LakeAddress) -> None:
+    """Remove season NAME with its reset; `season undo` restores it."""
+    with _changing(lake, dataset) as ingest:
+        ingest.remove_season(name, why)
+    print_line(f"data set {dataset}: season {name} removed")
+    _print_freshness(lake, dataset)
+
+
+@season.command("undo")
+@click.argument("name")
+@dataset_option
+@why_option
+@lake_option
+def restore_season(name: str, dataset: str, why: str, lake: LakeAddress) -> None:
+    """Undo the removal of season NAME."""
+    from ...events.seasons import reset_line
+    from ...events.start import check_position
+
+    with _changing(lake, dataset) as ingest:
+        event = ingest.restore_season(name, why)
+        check_position(_open(lake, dataset), event)
+    print_line(f"data set {dataset}: season {name} restored, {reset_line(event)}")
+    _print_freshness(lake, dataset)
+
+
 @click.command()
 @dataset_option
 @rows_format()
@@ -201,6 +313,6 @@ def _list_amendments(dataset: Dataset, contest: str) -> None:
 
 
 def _state(log: Log, entry: Entry) -> str:
-    if entry.kind not in ("disqualify", "alias"):
+    if entry.kind not in ("disqualify", "alias", "season", "season restored"):
         return ""
     return "in force" if log.in_force(entry) else "undone"

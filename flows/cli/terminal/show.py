@@ -193,11 +193,13 @@ def outcomes_table(handle: str, rows: pd.DataFrame, n_players: int, form: Rating
 
 def log_table(title: str, entries: list[tuple[Entry, str]]) -> Table:
     """Corrections, each with its state."""
-    columns = {"when": WHOLE, "what": WHOLE, "contest": CONTEST, "player": NAME, "new name": NAME, "since": WHOLE}
+    columns = {"when": WHOLE, "what": WHOLE, "contest": CONTEST, "player": NAME, "new name": NAME}
+    of_seasons = any(entry.season is not None for entry, _ in entries)
+    columns |= ({"season": NAME} if of_seasons else {}) | {"since": WHOLE}
     columns |= {"who": NAME, "why": TEXT, "state": TEXT}
     table = new_table(columns, ("who", "since", "why", "when"), title=Text(title))
     for entry, state in entries:
-        texts = (entry.contest_id, entry.handle, entry.new_handle)
+        texts = (entry.contest_id, entry.handle, entry.new_handle, *((entry.season,) if of_seasons else ()))
         table.add_row(
             day(entry.time_seconds),
             entry.kind,

@@ -15,7 +15,9 @@ from ...lake.schemas import LOG
 from ...leases.holder import author
 from .aliases import Alias
 
-Kind: TypeAlias = Literal["remove", "disqualify", "reinstate", "alias", "unalias"]
+Kind: TypeAlias = Literal[
+    "remove", "disqualify", "reinstate", "alias", "unalias", "season", "season removed", "season restored"
+]
 
 
 class Entry(NamedTuple):
@@ -29,6 +31,12 @@ class Entry(NamedTuple):
     who: str
     time_seconds: int
     why: str
+    season: str | None = None
+
+    @property
+    def subject(self) -> tuple[str | None, str | None, str | None]:
+        """What it was done to: an entry undoes or repeats earlier ones with the same."""
+        return self.contest_id, self.handle, self.season
 
 
 class Log:
@@ -50,7 +58,7 @@ class Log:
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries, self.disqualified, self.aliases = [], {}, {}
-        self._latest: dict[tuple[str | None, str | None], Entry] = {}  # by contest and handle
+        self._latest: dict[tuple[str | None, str | None, str | None], Entry] = {}  # by subject
         for entry in entries:
             self._take(entry)
 
@@ -63,7 +71,8 @@ class Log:
     @property
     def digest(self) -> str:
         """Digest of exactly these entries."""
-        return digest_of(json.dumps(self.entries, allow_nan=False).encode())
+        rows = [entry if entry.season is not None else entry[:-1] for entry in self.entries]  # as of earlier releases
+        return digest_of(json.dumps(rows, allow_nan=False).encode())
 
     def file(self, epoch: int = 0) -> str:
         """A name for the file that holds exactly these entries; ``epoch`` is that of the data set."""
@@ -81,19 +90,21 @@ class Log:
         contest_id: str | None = None,
         handle: str | None = None,
         alias: Alias | None = None,
+        season: tuple[str, int] | None = None,
         why: str = "",
     ) -> None:
-        """Add an entry with the present time and the user of this process."""
+        """Add an entry with the present time and the user of this process; ``season``: its name and time."""
         new, since = (None, None) if alias is None else alias
-        self._take(Entry(kind, contest_id, handle, new, since, author(), int(time.time()), why))
+        name, since = (None, since) if season is None else season
+        self._take(Entry(kind, contest_id, handle, new, since, author(), int(time.time()), why, name))
 
     def in_force(self, entry: Entry) -> bool:
-        """Whether no later entry has the same contest and handle."""
-        return self._latest.get((entry.contest_id, entry.handle)) is entry
+        """Whether no later entry has the same subject."""
+        return self._latest.get(entry.subject) is entry
 
     def _take(self, entry: Entry) -> None:
         self.entries.append(entry)
-        self._latest[entry.contest_id, entry.handle] = entry
+        self._latest[entry.subject] = entry
         contest_id, handle = entry.contest_id or "", entry.handle or ""
         if entry.kind == "disqualify":
             self.disqualified.setdefault(contest_id, {})[handle] = entry

@@ -7,7 +7,7 @@ from ranklake.storage.lake.remedies import damaged, remedies_for_sources, remedy
 
 REBUILD = (
     "restore it, or `ranklake delete --dataset d --with-runs` and ingest again, without the corrections of "
-    "amend, alias and remove, which no source can send again"
+    "amend, alias, remove and season, which no source can send again"
 )
 
 

@@ -20,6 +20,7 @@ FIXED = {
     "result_contests": "contest_id content_digest file row_start n_rows",
     "problems": "problem name url position tags max_score same_as",
     "log": "kind contest_id handle new_handle since_seconds who time_seconds why",
+    "events": "event_id time_seconds kind name centre keep widen history restart_counts who log_entry removed",
     "rounds": "round_index contest_id player lo hi perf mu_prior sigma_prior mu sigma n_before",
     "smoothed": "round_index contest_id player lo hi perf smooth_mu smooth_sigma cavity_mu cavity_sigma",
     "checkpoint": "mean",
@@ -47,8 +48,12 @@ ROWS = {  # two rows a table, in the order of its columns
     "result_contests": [("a", "00", "x.parquet", 0, 3), ("b", "ff", "y.parquet", 2**40, 0)],
     "problems": [("Ü", None, None, None, None, None, None), ("b", "B", "b.org", -1, ["dp", ""], 0.5, "Ü")],
     "log": [
-        ("disqualify", "a", "Ünal", None, None, "root@host", 1_700_000_000, ""),
-        ("alias", None, "", "ann", -(2**62), "x@y", 0, "two accounts"),
+        ("disqualify", "a", "Ünal", None, None, "root@host", 1_700_000_000, "", None),
+        ("alias", None, "", "ann", -(2**62), "x@y", 0, "two accounts", "Ü"),
+    ],
+    "events": [
+        (0, 1_700_000_000, "reset", "Ü", "1500.0", 0.75, 60.0, "keep", True, "country=PL", 3, False),
+        (2**31 - 1, -(2**62), "season", " ", "mean", 1.0, 0.0, "forget", False, "all", 0, True),
     ],
     "smoothed": [
         (0, "a", 3, 0, 0, 1900.5, 1700.25, 80.0, 1600.0, 90.0, -0.25),

@@ -1,0 +1,125 @@
+"""The seasons of a data set: the time from one season event to the next. Imports no kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ranklake.storage import Dataset, Event, MissingError
+from ranklake.storage.datasets.tables.events import ALL, positions
+from ranklake.storage.names.hints import hint, near_names
+
+from ..common.times import spelled
+
+CURRENT = "current"  # the season of the last contest, or a later one that has begun
+
+
+@dataclass(frozen=True, slots=True)
+class Season:
+    """A season of a data set.
+
+    ``event``: the event that began it.
+    ``end_seconds``: the beginning of the next season, UTC seconds; None for the last one.
+    ``first_round``, ``stop_round``: its contests in rated order: the first one, and the one after its last.
+    """
+
+    event: Event
+    end_seconds: int | None
+    first_round: int
+    stop_round: int
+
+    @property
+    def name(self) -> str:
+        """Its name, unique in the data set."""
+        return self.event.name
+
+    @property
+    def start_seconds(self) -> int:
+        """When it began, UTC seconds."""
+        return self.event.time_seconds
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of its contests or periods."""
+        return self.stop_round - self.first_round
+
+    @property
+    def resets(self) -> bool:
+        """Whether it began with a reset of beliefs."""
+        return self.event.kind == "reset"
+
+    def to_json(self) -> dict[str, Any]:
+        """All facts by name; those of a reset are null without one."""
+        event, resets = self.event, self.resets
+        return {
+            "name": event.name,
+            "start_seconds": event.time_seconds,
+            "end_seconds": self.end_seconds,
+            "first_round": self.first_round,
+            "n_rounds": self.n_rounds,
+            "reset": resets,
+            **{key: getattr(event, key) if resets else None for key in _OF_RESETS},
+            "event_id": event.event_id,
+        }
+
+
+_OF_RESETS = ("centre", "keep", "widen", "history", "restart_counts", "who")
+
+
+def reset_line(event: Event) -> str:
+    """What an event does to ratings, in words."""
+    if event.kind == "season":
+        return "without a reset"
+    parts = [f"keep {event.keep:g}", f"centre {event.centre}"]
+    parts += [f"widen {event.widen:g}"] if event.widen else []
+    parts += ["histories forgotten"] if event.history == "forget" else []
+    parts += ["counts of games restarted"] if event.restart_counts else []
+    parts += [] if event.who == ALL else [f"of players with {_players_of(event)}"]
+    return f"reset: {', '.join(parts)}"
+
+
+def _players_of(event: Event) -> str:
+    since = event.active_since
+    return event.who if since is None else f"a contest since {spelled(since)}"
+
+
+def ends_of(dataset: Dataset) -> npt.NDArray[np.int64]:
+    """The end of each contest in rated order, UTC seconds; 0 if unknown. Of a period, that of its last game."""
+    found: npt.NDArray[np.int64] = dataset.contests.column("time_seconds").to_numpy()
+    return found
+
+
+def seasons(dataset: Dataset) -> list[Season]:
+    """All seasons in order; contests before the first one are of none."""
+    events = list(dataset.events())
+    ends: list[int | None] = [*(event.time_seconds for event in events[1:]), None]
+    first = [*positions(events, ends_of(dataset)), dataset.contests.num_rows]
+    return [
+        Season(event, end, start, stop) for event, end, start, stop in zip(events, ends, first, first[1:], strict=False)
+    ]
+
+
+def season_at(dataset: Dataset, time_seconds: int) -> Season | None:
+    """The season at a time, UTC seconds; None before the first one."""
+    return next((one for one in reversed(seasons(dataset)) if one.start_seconds <= time_seconds), None)
+
+
+def find_season(dataset: Dataset, name: str) -> Season:
+    """A season by name; ``current`` is that of the last contest, or the last one if the data set has no contests.
+
+    Raises MissingError: there is none; names near ones.
+    """
+    found = seasons(dataset)
+    if name == CURRENT and found:
+        last = season_at(dataset, int(ends_of(dataset).max(initial=0)))
+        return last or found[0]
+    for one in found:
+        if one.name == name:
+            return one
+    names = [one.name for one in found]
+    near = hint(name, near_names(name, names))
+    about = near or f"; `ranklake season list --dataset {dataset.name}` shows all seasons"
+    raise MissingError(f"data set {dataset.name} has no season {name!r}{about}")
