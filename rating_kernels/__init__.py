@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .core.beliefs import Beliefs
     from .core.standings import Rounds, StandingsError, count_events
-    from .core.system import ConvergenceError, Outcome, Prior, System
+    from .core.system import ConvergenceError, Outcome, Prior, Reset, System
     from .registry import SYSTEMS
     from .systems.bar import BAR
     from .systems.cf_general import CFGeneral
@@ -54,6 +54,7 @@ __all__ = [
     "LeetCode",
     "Outcome",
     "Prior",
+    "Reset",
     "Rounds",
     "StandingsError",
     "System",
@@ -88,6 +89,7 @@ _MODULES = {
     "ConvergenceError": "core.system",
     "Outcome": "core.system",
     "Prior": "core.system",
+    "Reset": "core.system",
     "System": "core.system",
     "LeetCode": "systems.sites.leetcode",
     "TopCoder": "systems.topcoder",

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from .beliefs import Beliefs, Map
 from .learning import Learning
-from .limits import Limits, limits_of
+from .limits import POINTS, Limits, finite, limits_of, non_negative, within
 from .ragged import Ragged
 from .standings import Conditions, Floats, Ints, Longs, Rounds
 
@@ -161,6 +161,60 @@ class Outcome(NamedTuple):
         return Outcome._make(column[start:stop] for column in self)
 
 
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """A soft reset: ratings move towards a centre, and uncertainty grows.
+
+        mu' = centre + keep (mu - centre)
+        sigma'^2 = min(max(sigma_init^2, sigma^2), sigma^2 + widen^2)
+
+    Attributes
+    ----------
+    centre : float
+        Rating points.
+    keep : float
+        Share of the distance from the centre that is left, 0 to 1.
+    widen : float
+        Deviation of what skills may have changed by, rating points >= 0.
+    forget : bool
+        Whether a belief becomes normal, without separate past performances; so it does with ``keep`` 0.
+    restart_counts : bool
+        Whether the games that the system's own rule counts are counted from now on. The rounds of a player are not.
+    """
+
+    centre: float = dataclasses.field(metadata=finite(POINTS))
+    keep: float = dataclasses.field(default=1.0, metadata=within(0.0, 1.0))
+    widen: float = dataclasses.field(default=0.0, metadata=non_negative(POINTS))
+    forget: bool = False
+    restart_counts: bool = False
+
+    def __post_init__(self) -> None:
+        convert_floats(self)
+        for name, limits in self.ranges().items():
+            check_value(name, getattr(self, name), limits)
+
+    @classmethod
+    def ranges(cls) -> dict[str, Limits]:
+        """The permitted values of each number."""
+        return {field.name: limits_of(field) for field in dataclasses.fields(cls) if field.metadata}
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether beliefs become normal."""
+        return self.forget or self.keep == 0.0
+
+    def move(self, ratings: Floats) -> Floats:
+        """Ratings, or past performances, after the reset; with ``keep`` 1 they are the same numbers."""
+        return ratings if self.keep == 1.0 else self.centre + self.keep * (ratings - self.centre)
+
+    def spread(self, sigma: Floats, sigma_init: float) -> Floats:
+        """Uncertainties after the reset: none falls, and none grows beyond that of a newcomer."""
+        if self.widen == 0.0:
+            return sigma
+        most: Floats = np.maximum(sigma, sigma_init)
+        return np.minimum(most, np.sqrt(sigma * sigma + self.widen * self.widen))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
     """A rating system by name.
@@ -253,6 +307,13 @@ class System:
         An empty collection of rounds of two: ``add(rounds)`` adds some, ``n_games`` is their number, ``copy()`` a copy,
         and ``explain(map)`` finds the ratings of all players that explain all of them at once. Rounds change no rating
         of such a system: ``rate_small`` writes the beliefs as they are. None: one round after the other changes them.
+    reset_rows : (params, beliefs, rows, reset) -> None, or str
+        Applies a reset to the beliefs in distinct rows (int64), in place; :meth:`reset` checks it first. Or why there
+        is no rule for it, as the end of a sentence.
+    widens : bool
+        Whether a reset can widen beliefs: they have an uncertainty.
+    counts : tuple of str
+        State columns with the games that a rule of the system counts.
     empty_summary : () -> Summary, or None
         A summary with which ``absorb`` and then ``perform`` can be called for zero participants, to compile them: while
         one process compiles ``rate_small``, whose steps come from the first on, another can begin with the last.
@@ -295,6 +356,9 @@ class System:
     fractional: bool = False
     learning: Learning | None = None
     all_games: Callable[[Any, int], Any] | None = None
+    reset_rows: Callable[[Any, Beliefs, Longs, Reset], None] | str = "it has no rule for that"
+    widens: bool = False
+    counts: tuple[str, ...] = ()
     empty_summary: Callable[[], Summary] | None = None
 
     @property
@@ -339,6 +403,40 @@ class System:
         initial = {name: float(column[0]) for name, column in state.items()}
         shared = None if self.learning is None else self.learning.shapes_of(params)
         return Beliefs(n_players, {"mu": mu, "sigma": sigma, **initial}, self.history, shared)
+
+    def check_reset(self, params: Any, reset: Reset) -> None:
+        """Raise ``ValueError`` if the system has no rule for a reset, or none for one of its values."""
+        if isinstance(self.reset_rows, str):
+            raise ValueError(f"the ratings of {self.name} cannot be reset: {self.reset_rows}")
+        if reset.widen > 0.0 and not self.widens:
+            raise ValueError(f"widen must be 0 with {self.name}, which has no uncertainty to widen, got {reset.widen}")
+        if reset.restart_counts and not self.counts:
+            raise ValueError(
+                f"restart_counts has no effect with {self.name}: it counts the rounds of a player, which a reset keeps"
+            )
+        ratings = self.permitted(params).get("mu")
+        if ratings is not None:
+            check_value("centre", reset.centre, dataclasses.replace(ratings, kind="number"))
+
+    def reset(self, params: Any, beliefs: Beliefs, players: npt.NDArray[np.integer], reset: Reset) -> None:
+        """Apply a reset to the beliefs about distinct ``players``, in place; a division of the players changes no bit.
+
+        Newcomers, who have no round yet, stay as they are. So do the numbers and times of rounds, the own values of
+        players and, by default, the counts of games.
+
+        Raises
+        ------
+        ValueError
+            By :meth:`check_reset`, or if past performances would become too narrow.
+        """
+        self.check_reset(params, reset)
+        rows = np.asarray(players, dtype=np.int64)
+        rows = rows[beliefs.n_rounds[rows] > 0]
+        if reset.keep != 1.0 or reset.widen != 0.0 or reset.forget:
+            assert callable(self.reset_rows)
+            self.reset_rows(params, beliefs, rows, reset)
+        for name in self.counts if reset.restart_counts else ():
+            beliefs.state[name][rows] = 0.0
 
 
 def check_limits(params: Any) -> None:

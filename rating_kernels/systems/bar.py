@@ -39,6 +39,7 @@ from ..fields.pairs.pair_field import pair_sums
 from ..fields.pairs.terms import LOGISTIC, SPREAD2, SPREAD3, direct_sums
 from ..fields.rank_scan import direct_worse_sums, worse_sums
 from ..inference.performance import group_starts
+from ..inference.resets.ratings import reset_beliefs
 from ..inference.teams.laws import add_skills
 from ..inference.teams.members import Members
 from ..inference.teams.rounds import field_of_teams, fill_summed, has_teams, sum_teams, team_columns, team_space
@@ -348,6 +349,7 @@ def _rate_small(rounds, margin, teams, drift, rules, store, outcome):
 SYSTEM = System(
     name="bar", performs=False, params=BAR, sigma_limit=sigma_limit, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_beliefs, widens=True,
     rate_teams=rate_teams, team_laws=add_skills,
     win_probability=win_probability, logistic_rate=logistic_rate, performance_law=performance_law, margins="games",
     ignores=("perf_ceiling",),

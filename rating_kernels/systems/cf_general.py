@@ -32,6 +32,7 @@ from ..inference.needed_rating import (
     prior,
 )
 from ..inference.performance import group_starts, without_table
+from ..inference.resets.ratings import reset_ratings
 from ..inference.win_probability import curve_law, logistic
 
 SMALL = 160  # participants up to which sums term by term are faster than a table
@@ -127,6 +128,7 @@ def _rate_small(rounds, beta, own_weight, store, outcome):
 SYSTEM = System(
     name="cf-general", params=CFGeneral, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_ratings,
     summary_ratings=("mu",),
     win_probability=win_probability, logistic_rate=logistic_rate, performance_law=performance_law,
     ignores=("precision",),

@@ -18,8 +18,8 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, switch
-from ..core.standings import Floats, Ints, Rounds
-from ..core.system import ConvergenceError, Outcome, Prior, System, check_limits
+from ..core.standings import Floats, Ints, Longs, Rounds
+from ..core.system import ConvergenceError, Outcome, Prior, Reset, System, check_limits
 from ..inference.needed_rating import (
     HIGHEST_NEED,
     TIE_SHARE,
@@ -33,6 +33,7 @@ from ..inference.needed_rating import (
 )
 from ..inference.needed_rating import prior as read_prior
 from ..inference.performance import group_starts, without_table
+from ..inference.resets.ratings import reset_ratings, rounded
 from ..inference.win_probability import one_curve
 from ..metrics.invariants import invariant_violations
 
@@ -228,9 +229,17 @@ def _rate_small(rounds, convention, rule, literal, store, outcome):
     return -1
 
 
+def reset_rows(params: Codeforces, beliefs: Beliefs, rows: Longs, reset: Reset) -> None:
+    """Move the ratings; whole ones stay whole, halves away from zero."""
+    reset_ratings(params, beliefs, rows, reset)
+    if params.whole:
+        beliefs.mu[rows] = rounded(beliefs.mu[rows])
+
+
 SYSTEM = System(
     name="codeforces", params=Codeforces,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_rows,
     summary_ratings=("mu",), is_whole=lambda params: params.whole,
     win_probability=win_probability, logistic_rate=lambda *given: RATE, performance_law=performance_law,
     deviations=0.0, offset=offset, invariants=invariant_violations,

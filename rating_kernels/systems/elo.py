@@ -52,6 +52,7 @@ from ..fields.score_curve import (
     sum_in_pieces,
 )
 from ..inference.performance import group_starts
+from ..inference.resets.ratings import reset_ratings
 from ..inference.win_probability import curve_law, logistic, normal
 
 SMALL = 256  # participants up to which summing term by term beats a table
@@ -473,6 +474,7 @@ def _rate_small(rounds, rate, shape, rule, margin, store, outcome):
 SYSTEM = System(
     name="elo", performs=False, params=Elo, state=state,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_ratings, counts=("games",),
     win_probability=win_probability, logistic_rate=logistic_rate, performance_law=performance_law, advantages=True,
     margins="pairs", fractional=True, ignores=("perf_ceiling", "precision"), attributes=(("k", "k", K_LIMITS),),
 )  # fmt: skip

@@ -27,6 +27,7 @@ from ..inference.factors.product import CHUNK, Factors, absorb_rows, diffuse_row
 from ..inference.game_performance import end_of_games, solve_games
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
 from ..inference.performance import ties_of
+from ..inference.resets.products import reset_products
 from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import Members
 from ..inference.teams.rounds import (
@@ -176,6 +177,7 @@ def _rate_small(
 SYSTEM: System = System(
     name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit, uncertainty=1.0,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_products, widens=True,
     rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,
     win_probability=win_probability, performance_law=performance_law, advantages=True, margins="games",
     history=("perf", "force", "inverse_width"), skips_all_tied=True,

@@ -30,6 +30,7 @@ from ..inference.game_performance import end_of_games, solve_games
 from ..inference.learnt_drift import CELLS, NO_TABLE, Table, learn_rows, move_rows, observe_rows
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
 from ..inference.performance import ties_of
+from ..inference.resets.ratings import reset_beliefs
 from ..inference.skewed import (
     Growth,
     Law,
@@ -286,6 +287,7 @@ def _rate_small(rounds, margin, teams, team_rules, noise, growth, ties, table, s
 SYSTEM: System = System(
     name="elo-mms", params=EloMMS, sigma_limit=sigma_limit, uncertainty=1.0,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_beliefs, widens=True,
     rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,
     win_probability=win_probability, sized=True, performance_law=performance_law, advantages=True, margins="games",
     empty_summary=empty_field,

@@ -26,6 +26,7 @@ from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import drift
 from ..inference.gaussian import no_spans, performances, solve_round
 from ..inference.performance import group_starts, ties_of
+from ..inference.resets.ratings import reset_beliefs
 from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import Members
 from ..inference.teams.rounds import (
@@ -181,6 +182,7 @@ def _rate_small(rounds, margin, teams, team_rules, rates, ties, ceiling_gaussian
 SYSTEM: System = System(
     name="elo-mmx", params=EloMMX, sigma_limit=sigma_limit, uncertainty=1.0,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_beliefs, widens=True,
     rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,
     win_probability=win_probability, performance_law=performance_law, advantages=True, margins="games",
     skips_all_tied=True, ignores=("perf_ceiling",),

@@ -38,6 +38,7 @@ from ..inference.factors.noise import noise_rows
 from ..inference.factors.queues import QueueFactors, absorb_rows
 from ..inference.logistic_field import FieldSummary, solve_field, tabulate_field
 from ..inference.performance import FULL, SPLIT, Ranks, bracket, group_starts, solve_groups, weigh_groups, without_table
+from ..inference.resets.products import reset_queues
 from ..inference.win_probability import logistic_win_probability
 
 SMALL = 192  # participants up to which one thread without a table is faster
@@ -267,6 +268,7 @@ def _rate_small(
 SYSTEM = System(
     name="elo-r", params=EloR, state=state, sigma_limit=sigma_limit, uncertainty=0.5 * C3,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_queues, widens=True,
     win_probability=win_probability, performance_law=performance_law, margins="games",
     history=("perf", "inverse_tau"), deviations=2.0, skips_all_tied=True,
     attributes=(("gamma", "gamma", positive(POINTS)["limits"]),), above=lambda params: {"gamma": params.sigma_star},

@@ -39,6 +39,7 @@ from ..fields.direct import direct_sums
 from ..fields.field_sums import field_sums
 from ..fields.tie_field import sum_ties, tied_sums
 from ..inference.performance import group_starts
+from ..inference.resets.ratings import reset_ratings
 from ..inference.win_probability import one_curve
 
 SMALL = 256  # participants up to which one thread is faster
@@ -267,6 +268,7 @@ def _rate_small(rounds, mu_init, fresh, ties, rule, store, outcome):
 SYSTEM = System(
     name="elo-srm", performs=False, params=EloSRM,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_ratings,
     win_probability=win_probability, logistic_rate=lambda *given: _RATE, performance_law=performance_law,
     ignores=("weight", "perf_ceiling", "precision"),
 )  # fmt: skip

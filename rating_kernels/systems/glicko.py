@@ -44,6 +44,7 @@ from ..inference.pairwise import (
     sum_games,
 )
 from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous, rate_periods
+from ..inference.resets.ratings import reset_beliefs
 from ..inference.win_probability import curve_law, glicko_rate, glicko_win_probability
 
 Q = math.log(10.0) / 400.0  # natural units a rating point
@@ -288,6 +289,7 @@ def rate_each(rounds, q, one_game, margin, idle, store, outcome):
 SYSTEM = System(
     name="glicko", performs=False, params=Glicko, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_beliefs, widens=True,
     win_probability=win_probability, logistic_rate=logistic_rate, performance_law=performance_law, advantages=True,
     margins="pairs", fractional=True, ignores=("weight", "perf_ceiling", "precision"),
 )  # fmt: skip

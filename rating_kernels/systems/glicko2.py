@@ -46,6 +46,7 @@ from ..inference.pairwise import (
     sum_games,
 )
 from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous, rate_periods
+from ..inference.resets.ratings import reset_beliefs
 from ..inference.volatility import ROWS, new_volatilities
 from ..inference.win_probability import curve_law, glicko_rate, glicko_win_probability
 from .glicko import check_idle, check_time
@@ -284,6 +285,7 @@ def _rate_each(rounds, rule, margin, store, vol, outcome):
 SYSTEM = System(
     name="glicko2", performs=False, params=Glicko2, state=state, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_beliefs, widens=True,
     win_probability=win_probability, logistic_rate=logistic_rate, performance_law=performance_law, advantages=True,
     margins="pairs", fractional=True, ignores=("weight", "perf_ceiling", "precision"),
 )  # fmt: skip

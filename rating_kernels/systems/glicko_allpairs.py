@@ -25,6 +25,7 @@ from ..core.numerics import C3
 from ..core.standings import Conditions, Floats, Rounds
 from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.pairwise import SMALL, GameSums, pairwise_sums
+from ..inference.resets.ratings import reset_beliefs
 from ..inference.win_probability import curve_law, glicko_rate, glicko_win_probability
 from .glicko import Idle, Q, absorb_rows, diffuse_rows, idle_variance, rate_each
 
@@ -121,6 +122,7 @@ def _idle(params: GlickoAllPairs) -> Idle:
 SYSTEM = System(
     name="glicko-allpairs", performs=False, params=GlickoAllPairs, sigma_limit=sigma_limit, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_beliefs, widens=True,
     win_probability=win_probability, logistic_rate=logistic_rate, performance_law=performance_law, advantages=True,
     ignores=("perf_ceiling",),
 )  # fmt: skip

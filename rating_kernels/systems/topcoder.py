@@ -28,6 +28,7 @@ from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, Syst
 from ..fields.pairs.pair_field import pair_sums
 from ..fields.pairs.terms import NORMAL, direct_sums
 from ..inference.performance import group_starts
+from ..inference.resets.ratings import reset_beliefs
 from ..inference.win_probability import normal_win_probability
 
 SMALL = 512  # participants up to which sums term by term are faster than a table
@@ -300,5 +301,6 @@ def _rate_small(rounds, two_phase, rule, store, outcome):
 SYSTEM = System(
     name="topcoder", params=TopCoder, deviations=0.0,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_beliefs, widens=True,
     win_probability=win_probability, performance_law=performance_law, ignores=("precision",),
 )  # fmt: skip

@@ -27,6 +27,7 @@ from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, Syst
 from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.message_chain import propagate
 from ..inference.performance import group_starts
+from ..inference.resets.ratings import reset_beliefs
 from ..inference.teams.laws import add_members
 from ..inference.teams.members import Members, write_noises
 from ..inference.teams.rounds import field_of_teams, fill_summed, has_teams, sum_teams, team_columns, team_space
@@ -350,6 +351,7 @@ def _rate_small(rounds, margin, teams, tau2, beta, window, gap, sharpen, store, 
 SYSTEM = System(
     name="trueskill", performs=False, params=TrueSkill, uncertainty=1.0,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_beliefs, widens=True,
     rate_teams=rate_teams, team_laws=add_members,
     win_probability=win_probability, three_way=three_way, performance_law=performance_law, advantages=True,
     margins="games", ignores=("perf_ceiling",),

@@ -77,11 +77,11 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
     for contest in contests_of(vector, rows):
         perf = rate_contest(system, params, beliefs, contest, step_by_step).perf
         named = zip(contest.names, perf, strict=True)
-        answers.append({name: _answer(beliefs, rows[name], float(p)) for name, p in named})
+        answers.append({name: answer(beliefs, rows[name], float(p)) for name, p in named})
     return answers
 
 
-def _answer(beliefs: Beliefs, row: int, performance: float) -> dict[str, Any]:
+def answer(beliefs: Beliefs, row: int, performance: float) -> dict[str, Any]:
     """A player's belief as vectors spell it; a Gaussian one is its normal factor."""
     normal_mu = beliefs.state.get("normal_mu", beliefs.mu)
     normal_weight = beliefs.state.get("normal_weight", beliefs.sigma**-2.0)

@@ -22,6 +22,7 @@ from golden import (
     answers_metrics,
     answers_places,
     answers_problems,
+    answers_seasons,
     answers_smoothing,
     answers_teams,
     answers_topcoder,
@@ -58,6 +59,7 @@ FAMILIES = {
         # even it out. That moves the root by 1e-10 points.
         cancels={"elo_mmr-gap-full": 1e-9, "elo_mmr-gap-split": 1e-9},
     ),
+    "elo_mmr_seasons": Family(answers_seasons.package, answers_seasons.twin),
     "elo_mmr_ties": Family(answers_elo_mmr.package, answers_elo_mmr.twin),
     "elo_mmr_teams": Family(answers_teams.package, answers_teams.twin),
     "elo_mms_teams": Family(answers_teams.package, answers_teams.mms_twin),

@@ -165,6 +165,24 @@ class Twin:
         betas = self._diffuse_all([name for name, _ in performances], time, weight)
         return self._update_all(performances, betas, time, perf_ceiling)
 
+    def reset(self, centre: float, keep: float, widen: float, forget: bool = False) -> None:
+        """Map the density of every belief towards ``centre`` and widen it without a change of its shape."""
+        for player in self.players.values():
+            before = player.sigma**2
+            after = min(max(self.sigma_init**2, before), before + widen**2)
+            player.sigma = math.sqrt(after)
+            if forget or keep == 0:
+                player.mu = player.normal_mu = centre + keep * (player.mu - centre)
+                player.normal_weight, player.factors = 1 / after, []
+                continue
+            player.normal_mu = centre + keep * (player.normal_mu - centre)
+            player.normal_weight *= before / after
+            player.factors = [
+                [centre + keep * (p - centre), w * before / after, keep * b] for p, w, b in player.factors
+            ]
+            centres = [player.normal_mu] + [p_k for p_k, _, _ in player.factors]
+            player.mu = _bisect(lambda x: _pull(player, x), min(centres), max(centres))  # noqa: B023
+
     # --- section 1: parameters of one player's round; section 3: diffusion ---
 
     def _diffuse_all(

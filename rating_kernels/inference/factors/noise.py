@@ -49,8 +49,7 @@ def noise_rows(begin, end, player, time_seconds, eta2, drift, simple, store, que
 
     Returns int: -1, or the first index without a noise or a mode.
     """
-    mu, sigma, normal_weight, slope = store.mu, store.sigma, queue.normal_weight, queue.slope
-    start, length, capacity, pool, _ = history
+    sigma, start, length, capacity, pool = store.sigma, history.start, history.length, history.capacity, history.pool
     longest = np.int64(0)
     for i in range(begin, end):
         longest = max(longest, capacity[player[i]])
@@ -63,20 +62,47 @@ def noise_rows(begin, end, player, time_seconds, eta2, drift, simple, store, que
         row = player[i]
         added = eta2 + drift * elapsed_days(time_seconds, store.last_time[row])
         variance = sigma[row] * sigma[row] + added
-        perf, inverse_tau = start[row], start[row] + capacity[row]
-        if simple:
-            ratio = sigma[row] * sigma[row] / variance
-            mu[row], slope[row] = _widen_alike(ratio, mu[row], row, queue, pool, perf, inverse_tau, length[row])
-        elif added > 0.0:
-            total, rise, bend = _measure(mu[row], pool, perf, inverse_tau, length[row], curve, force)
-            x = _share(1.0 / variance, normal_weight[row], total, rise, bend, curve, force, length[row])
-            normal_weight[row] *= x
-            slope[row] = normal_weight[row] + _widen(x, pool, inverse_tau, length[row], curve, force)
-        if math.isnan(mu[row] + normal_weight[row]):
+        if not _widen_row(row, variance, added > 0.0, simple, store, queue, history, curve, force):
             return i
         sigma[row] = math.sqrt(variance)
         read_belief(i, row, store, prior)
     return -1
+
+
+@exact
+def widen_rows(player, wide, simple, store, queue, history):
+    """Add noise to the beliefs of rows ``player`` up to the deviations ``wide`` (float64[n]), none below ``sigma``.
+
+    Returns int: -1, or the first index without a noise or a mode.
+    """
+    longest = np.int64(0)
+    for i in range(len(player)):
+        longest = max(longest, history.capacity[player[i]])
+    curve, force = _scratch(longest)
+    for i in range(len(player)):
+        row = player[i]
+        widens = wide[i] > store.sigma[row]
+        if not _widen_row(row, wide[i] * wide[i], widens, simple, store, queue, history, curve, force):
+            return i
+        store.sigma[row] = wide[i]
+    return -1
+
+
+@inner_exact
+def _widen_row(row, variance, widens, simple, store, queue, history, curve, force):
+    """Add noise to one belief up to a variance, except for ``sigma``; returns whether noise and mode are found."""
+    mu, sigma, normal_weight, slope = store.mu, store.sigma, queue.normal_weight, queue.slope
+    length, pool = history.length[row], history.pool
+    perf, inverse_tau = history.start[row], history.start[row] + history.capacity[row]
+    if simple:
+        ratio = sigma[row] * sigma[row] / variance
+        mu[row], slope[row] = _widen_alike(ratio, mu[row], row, queue, pool, perf, inverse_tau, length)
+    elif widens:
+        total, rise, bend = _measure(mu[row], pool, perf, inverse_tau, length, curve, force)
+        x = _share(1.0 / variance, normal_weight[row], total, rise, bend, curve, force, length)
+        normal_weight[row] *= x
+        slope[row] = normal_weight[row] + _widen(x, pool, inverse_tau, length, curve, force)
+    return not math.isnan(mu[row] + normal_weight[row])
 
 
 @inner_exact

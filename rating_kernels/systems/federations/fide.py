@@ -28,9 +28,10 @@ import numpy.typing as npt
 from ...core.beliefs import Beliefs
 from ...core.limits import POINTS, Limits, whole
 from ...core.standings import Conditions, Floats, Ints, Longs, Rounds
-from ...core.system import Outcome, PerformanceLaw, Prior, System, check_limits
+from ...core.system import Outcome, PerformanceLaw, Prior, Reset, System, check_limits
 from ...inference.pairwise import Period, PeriodGames, gather_games
 from ...inference.period_games import SIMULTANEOUS, rate_periods
+from ...inference.resets.ratings import rounded
 from ...inference.win_probability import normal
 from .pools import FLOOR, POOL, add_to_pools, month_of
 from .tables import divided, expected_hundredths, performance
@@ -221,9 +222,16 @@ def _check_ratings(player: Ints, rating: Floats) -> None:
         raise ValueError(f"player {player[at]}: {rule}, got {rating[at]:g}")
 
 
+def reset_rows(params: Fide, beliefs: Beliefs, rows: Longs, reset: Reset) -> None:
+    """Move published ratings, to whole numbers; who is unrated keeps the pool of games for a first rating."""
+    rated = rows[beliefs.mu[rows] > 0.0]
+    beliefs.mu[rated] = rounded(reset.move(beliefs.mu[rated]))
+
+
 SYSTEM = System(
     name="fide", performs=False, figures=True, params=Fide, state=state, history=(POOL,),
     prior=prior, summarise=_refuse, absorb=_refuse, rate_small=rate_small, small=2, periods=True,
+    reset_rows=reset_rows, counts=("games",),
     win_probability=win_probability, performance_law=performance_law,
     ignores=("weight", "perf_ceiling", "precision"),
     attributes=(

@@ -214,6 +214,7 @@ def _rate_small(rounds, rounded, store, average, outcome):
 
 SYSTEM = System(
     name="atcoder", params=AtCoder, state=state,
+    reset_rows="a rating is a function of all performances; make a data set of each season",
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     field_ratings=("beta",), summary_ratings=("perf",), is_whole=lambda params: params.rounded,
     win_probability=win_probability, logistic_rate=lambda *given: RATE, performance_law=performance_law,

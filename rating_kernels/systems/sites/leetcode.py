@@ -33,6 +33,7 @@ from ...inference.needed_rating import (
     prior,
 )
 from ...inference.performance import group_starts, without_table
+from ...inference.resets.ratings import reset_ratings
 from ...inference.win_probability import one_curve
 
 SMALL = 160  # participants up to which sums term by term are faster than a table
@@ -112,6 +113,7 @@ def _rate_small(rounds, convention, store, outcome):
 SYSTEM = System(
     name="leetcode", params=LeetCode,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    reset_rows=reset_ratings,
     summary_ratings=("mu",),
     win_probability=win_probability, logistic_rate=lambda *given: RATE, performance_law=performance_law, deviations=0.0,
     ignores=("weight", "perf_ceiling", "precision"),

@@ -55,4 +55,5 @@ SYSTEM = replace(
     array_system("bt", BradleyTerry, _unchanged, win_probability, uncertainty=1.0),
     rate_small=rate_small, logistic_rate=logistic_rate, performance_law=performance_law, deviations=0.0, periods=True,
     fractional=True, ignores=("perf_ceiling", "precision"), all_games=AllGames,
+    reset_rows="all games are explained at once, whatever their time; make a data set of each season",
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Soft resets of beliefs: ratings move towards a centre, and uncertainty grows."""
