@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
+from ..http.server.documents import answer, in_path, operation, problem, reference
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint
 from .schemas import SCHEMAS
 
@@ -45,23 +46,23 @@ def openapi(root_path: str = "", runs: Sequence[str] = ()) -> dict[str, Any]:
     """The document, for a server of ``runs`` below ``root_path``."""
     paths: dict[str, Any] = {
         "/api/v1/runs": {
-            "get": _operation(("list_runs", "runs"), "All published runs.", [], _answers(_MEDIA[:1], "Runs"))
+            "get": operation(("list_runs", "runs"), "All published runs.", [], _answers(_MEDIA[:1], "Runs"))
         },
-        "/healthz": {"get": _of_server("get_health", "Whether the server works.", _MEDIA[0], _reference("Health"))},
+        "/healthz": {"get": _of_server("get_health", "Whether the server works.", _MEDIA[0], reference("Health"))},
         "/metrics": {"get": _of_server("get_metrics", "Metrics for Prometheus.", "text/plain", {"type": "string"})},
         "/openapi.json": {"get": _of_server("get_openapi", "This document.", _MEDIA[0], {"type": "object"})},
     }
     for endpoint in ENDPOINTS:
         paths[f"/api/v1/runs/{{run}}{endpoint.path}"] = {"get": _of_run(endpoint)}
     events = {
-        "200": _answer("Events `version`, the current one first.", ("text/event-stream",)),
-        "404": _problem("No run."),
+        "200": answer("Events `version`, the current one first.", ("text/event-stream",)),
+        "404": problem("No run."),
     }
-    watch = _operation(("watch_versions", "runs"), "New versions, as they come.", [_RUN], events)
+    watch = operation(("watch_versions", "runs"), "New versions, as they come.", [_RUN], events)
     paths["/api/v1/runs/{run}/events"] = {"get": watch}
-    data = {"200": _answer("The file.", ("application/vnd.apache.parquet", "application/json"))}
-    data |= {"206": _answer("A part.", ("application/vnd.apache.parquet",)), "404": _problem("No such file.")}
-    file = _operation(("get_file", "runs"), "A published file.", [_RUN, _in_path("path")], data)
+    data = {"200": answer("The file.", ("application/vnd.apache.parquet", "application/json"))}
+    data |= {"206": answer("A part.", ("application/vnd.apache.parquet",)), "404": problem("No such file.")}
+    file = operation(("get_file", "runs"), "A published file.", [_RUN, in_path("path")], data)
     paths["/data/{run}/{path}"] = {"get": file}
     paths["/api/v1/runs/{run}/preview"] = {"post": _post_preview()}
     paths["/api/v1/runs/{run}/players"]["post"] = _post_players()
@@ -71,39 +72,37 @@ def openapi(root_path: str = "", runs: Sequence[str] = ()) -> dict[str, Any]:
         "servers": [{"url": root_path or "/"}],
         "tags": [{"name": name, "description": description} for name, description in _TAGS.items()],
         "paths": paths,
-        "components": {"schemas": SCHEMAS, "parameters": {"run": _in_path("run", runs)}},
+        "components": {"schemas": SCHEMAS, "parameters": {"run": in_path("run", runs)}},
     }
 
 
 def _of_server(name: str, summary: str, media: str, schema: dict[str, Any]) -> dict[str, Any]:
     answer = {"description": summary, "content": {media: {"schema": schema}}}
-    return _operation((name, "server"), summary, [], {"200": answer})
+    return operation((name, "server"), summary, [], {"200": answer})
 
 
 def _of_run(endpoint: Endpoint) -> dict[str, Any]:
-    parameters = [_RUN, *([_in_path(endpoint.variable)] if endpoint.variable else [])]
+    parameters = [_RUN, *([in_path(endpoint.variable)] if endpoint.variable else [])]
     parameters += [parameter.openapi() for parameter in endpoint.parameters]
     name, tag, schema = _OPERATIONS[endpoint.path]
     formats = any(parameter.name == "format" for parameter in endpoint.parameters)
     answers = _answers(_MEDIA if formats else _MEDIA[:1], schema)
     if endpoint.variable == "handle":
         answers["301"] = {"description": "The player has another handle now."}
-    return _operation((name, tag), endpoint.summary, parameters, answers)
+    return operation((name, tag), endpoint.summary, parameters, answers)
 
 
 def _post_players() -> dict[str, Any]:
     handles = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_HANDLES}
     schema = {"type": "object", "required": ["handles"], "properties": {"handles": handles}}
-    errors = {"413": _problem("The body is too large.")}
-    return _post(
-        _operation(("post_players", "players"), "Several players.", [_RUN], _posted("Players", errors)), schema
-    )
+    errors = {"413": problem("The body is too large.")}
+    return _post(operation(("post_players", "players"), "Several players.", [_RUN], _posted("Players", errors)), schema)
 
 
 def _posted(schema: str, errors: dict[str, Any]) -> dict[str, Any]:
     """The answers to a body, which no client has already."""
     answers = {key: answer for key, answer in _answers(_MEDIA[:1], schema).items() if key != "304"}
-    return answers | errors | {"415": _problem("The body is compressed.")}
+    return answers | errors | {"415": problem("The body is compressed.")}
 
 
 def _post(operation: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
@@ -124,48 +123,17 @@ def _post_preview() -> dict[str, Any]:
         "precision": {"type": "number", "exclusiveMinimum": 0},
     }
     schema = {"type": "object", "required": ["standings"], "properties": properties, "additionalProperties": False}
-    errors = {"413": _problem("The body is too large."), "429": _problem("All cores are busy.")}
-    errors |= {"503": _problem("The run cannot be read now.")}
+    errors = {"413": problem("The body is too large."), "429": problem("All cores are busy.")}
+    errors |= {"503": problem("The run cannot be read now.")}
     summary = "Changes of a contest that is not rated yet."
-    return _post(_operation(("preview_contest", "contests"), summary, [_RUN], _posted("Preview", errors)), schema)
-
-
-def _in_path(name: str, values: Sequence[str] = ()) -> dict[str, Any]:
-    schema = {"type": "string", "enum": list(values)} if values else {"type": "string", "minLength": 1}
-    return {"name": name, "in": "path", "required": True, "schema": schema}
-
-
-def _operation(
-    name: tuple[str, str], summary: str, parameters: list[dict[str, Any]], answers: dict[str, Any]
-) -> dict[str, Any]:
-    """An operation; ``name`` is its name and its tag."""
-    return {
-        "operationId": name[0],
-        "tags": [name[1]],
-        "summary": summary,
-        "parameters": parameters,
-        "responses": answers,
-    }
+    return _post(operation(("preview_contest", "contests"), summary, [_RUN], _posted("Preview", errors)), schema)
 
 
 def _answers(media: tuple[str, ...], schema: str) -> dict[str, Any]:
     return {
-        "200": _answer("The answer.", media, _reference(schema)),
+        "200": answer("The answer.", media, reference(schema)),
         "304": {"description": "The client has this version."},
-        "400": _problem("A parameter breaks its rule."),
-        "404": _problem("There is no such run, player, contest or problem, or the page is beyond the end."),
-        "429": _problem("Too many requests wait for a core."),
+        "400": problem("A parameter breaks its rule."),
+        "404": problem("There is no such run, player, contest or problem, or the page is beyond the end."),
+        "429": problem("Too many requests wait for a core."),
     }
-
-
-def _answer(description: str, media: tuple[str, ...], schema: dict[str, Any] | None = None) -> dict[str, Any]:
-    content = {kind: {"schema": (schema or {"type": "object"}) if kind == _MEDIA[0] else {}} for kind in media}
-    return {"description": description, "content": content}
-
-
-def _reference(schema: str) -> dict[str, Any]:
-    return {"$ref": f"#/components/schemas/{schema}"}
-
-
-def _problem(description: str) -> dict[str, Any]:
-    return {"description": description, "content": {"application/problem+json": {"schema": _reference("Problem")}}}

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ranklake.storage.names.hints import hint
 
 _TITLES = {
     400: "Bad request",
+    401: "Unauthorized",
+    403: "Forbidden",
     404: "Not found",
     405: "Method not allowed",
     408: "Request timeout",
+    409: "Conflict",
+    410: "Gone",
     413: "Content too large",
     415: "Unsupported media type",
+    422: "Unprocessable content",
     429: "Too many requests",
     431: "Request header fields too large",
     500: "Internal error",
@@ -21,24 +27,30 @@ _TITLES = {
 
 
 RETRY_SECONDS = 1  # after an answer 429
+_CHALLENGE = {"www-authenticate": "Bearer"}
 
 
 class Problem(Exception):
     """An error with its ``status``; its ``detail`` tells people what to do.
 
     ``hint``: the end of the detail, which names what is ``near``; pages have links in its place.
+    ``retry_after``: seconds until the request may succeed; of 429 one second, of others none.
     ``facts``: more members of the document, for programs: ``parameter, value, rule``, ``near``, ``total, last, limit``.
     """
 
-    def __init__(self, status: int, detail: str, hint: str = "", **facts: Any) -> None:
+    def __init__(
+        self, status: int, detail: str, hint: str = "", retry_after: float | None = None, **facts: Any
+    ) -> None:
         super().__init__(detail + hint)
+        self.retry_after = RETRY_SECONDS if retry_after is None and status == 429 else retry_after
         self.status, self.detail, self.facts = status, detail + hint, facts
         self.without_hint = detail
 
     @property
     def headers(self) -> dict[str, str]:
-        """When to ask again, if it is soon: headers of the answer."""
-        return {"retry-after": str(RETRY_SECONDS)} if self.status == 429 else {}
+        """Headers of the answer: when to ask again, if that is known, and how to say who asks."""
+        after = {} if self.retry_after is None else {"retry-after": str(math.ceil(self.retry_after))}
+        return after | (_CHALLENGE if self.status == 401 else {})
 
     def document(self) -> dict[str, Any]:
         """The JSON document."""
