@@ -42,6 +42,8 @@ SECTIONS = {
         "problems": (".commands.problems:problems", "Show how difficult problems were, from who solved them."),
         "strengths": (".commands.strengths:strengths", "Show the strengths that explain all games at once."),
         "predict": (".commands.predict:predict", "Predict the result of a future round."),
+        "quality": (".commands.predict:quality", "Show how even a match between sides would be."),
+        "balance": (".commands.predict:balance", "Split players into two even teams; parties stay together."),
         "teamrate": (".commands.predict:teamrate", "Show the rating of a team of players."),
         "preview": (".commands.predict:preview", "Show rating changes from standings; nothing is written."),
         "plot": (".commands.plot:plot", "Draw players' histories or the distribution of ratings."),

@@ -25,9 +25,15 @@ def team_laws(system: System | None, params: Any, teams: Ragged, mu: Floats, sig
     return system.team_laws(params, teams, mu, sigma, beta)
 
 
-def team_prior(system: System, params: Any, teams: Ragged, conditions: Conditions, prior: Prior) -> Prior:
-    """The prior of each team of a round, for the chances of the system, from those of all members."""
-    noise, first = noise_of(system, params, conditions, len(teams.offsets) - 1, prior), teams.offsets[:-1]
+def team_prior(
+    system: System, params: Any, teams: Ragged, conditions: Conditions, prior: Prior, participants: int | None = None
+) -> Prior:
+    """The prior of each team of a round, for the chances of the system, from those of all members.
+
+    ``participants``: teams of one round; by default all are in one.
+    """
+    first = teams.offsets[:-1]
+    noise = noise_of(system, params, conditions, len(first) if participants is None else participants, prior)
     law = team_laws(system, params, teams, prior.mu, prior.sigma, noise)
     sigma = sigma_for_chances(teams, law, prior.sigma, noise)
     return Prior(law.mu, sigma, np.full(len(first), np.nan), np.minimum.reduceat(prior.n_before, first))

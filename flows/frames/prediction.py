@@ -33,7 +33,9 @@ from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns
 from ..execution.rounds import check_teams, rate_rounds
-from ..execution.team_laws import team_prior
+from ..matchmaking.balance import Balance, balance
+from ..matchmaking.lobby import Lobby, part_of
+from ..matchmaking.quality import MatchQuality, quality_of
 from ..results.components import apart
 from ..results.differences import SkillDifference, skill_difference
 from ..results.display import Display
@@ -61,6 +63,7 @@ class Prediction:
     ``ahead``: rating points by which covariates favour the first of two entrants.
     ``deviations``: finds those of the differences of the entrants' skills, float64[n, n], rating points, which may take
     a fit to all games; None: beliefs about two players are independent.
+    ``lobby``: all players, with their beliefs at the time of the round.
     Raises ValueError: fewer than two players, a player twice, an invalid weight or precision, or teams for a system
     without a rule for them.
     """
@@ -101,19 +104,18 @@ class Prediction:
         store = self._build_store()
         self.n_rounds = store.n_rounds.copy()
         self.mu, self.sigma = store.mu.copy(), store.sigma.copy()
-        self._prior = Prior(np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int32))
-        with announce_compilation(display.system.name):
-            display.system.prior(display.params, store, self._round, 0, n, self._prior)
-        _check_prior(members, self._prior)
+        self.lobby = Lobby.of(display.system, display.params, store, self._round)
+        prior = self.lobby.prior
+        _check_prior(members, prior)
         new = self.n_rounds == 0
-        self.mu[new] = self._prior.mu[new]  # some systems start late newcomers at another mu
+        self.mu[new] = prior.mu[new]  # some systems start late newcomers at another mu
         if ahead:
-            self._prior.mu[:] += np.multiply(HALVES, ahead)
+            prior.mu[:] += np.multiply(HALVES, ahead)
         self.rating: Floats = display.rating(self.mu, self.sigma, self.n_rounds)
         self._before = self.rating, self.n_rounds  # of each member
+        self._prior = self.lobby.sides(self._lineup.teams)
         if self._lineup.has_teams:
             law = display.system, display.params
-            self._prior = team_prior(*law, self._lineup.teams, self._round.conditions.take(0), self._prior)
             self.mu, self.sigma, self.n_rounds, self.rating = self._lineup.beliefs(
                 *law, self.mu, self.sigma, self.n_rounds, self.rating
             )
@@ -134,6 +136,12 @@ class Prediction:
     def format(self) -> RatingFormat:
         """The format of the ratings, without titles."""
         return RatingFormat(NONE, self._display.decimals)
+
+    def rating_of(self, player: Any) -> float:
+        """The display rating of an entrant, or of a member of a team, before the round."""
+        if player in self._member and player not in self._row:
+            return float(self._before[0][self._member[player]])
+        return float(self.rating[self._find(player)])
 
     def chance(self, player: Any, opponent: Any) -> float:
         """The chance that ``player`` finishes before ``opponent``; a tie counts half."""
@@ -172,6 +180,17 @@ class Prediction:
         if i == j:
             raise ValueError(f"a game is between two players, got {player!r} twice")
         return ThreeChances(*(float(of_pair[0]) for of_pair in self._games(np.array([i]), np.array([j]), neutral)[0]))
+
+    def quality(self, *, neutral: bool = False) -> MatchQuality:
+        """How even the round is as a match: the chance of each entrant to finish first, and more."""
+        with announce_compilation(self._display.system.name):
+            return quality_of(self.lobby, self._lineup.teams, self.games if len(self) == 2 else None, neutral)
+
+    @checked
+    def balance(self, parties: Sequence[Sequence[Any]], sizes: Sequence[int] | None = None) -> Balance:
+        """Two teams of all members that are as even as possible; see :func:`.matchmaking.balance.balance`."""
+        rows = [self._member[player] for party in parties for player in party]
+        return balance(self.lobby.take(rows), parties, sizes, self.games if len(self) == 2 else None)
 
     def pairs(self, *, neutral: bool = False) -> pd.DataFrame:
         """Every ordered pair of entrants: ``player, against, chance, connected``; with uncertain skills also the
@@ -298,10 +317,8 @@ class Prediction:
         return store
 
     def _beats(self, rows: slice, columns: slice) -> Floats:
-        conditions, system = self._round.conditions.take(0), self._display.system
-        with announce_compilation(system.name):
-            one, other = part_of(self._prior, (rows, None)), part_of(self._prior, (None, columns))
-            return system.beats(self._display.params, conditions, len(self), one, other)
+        one, other = part_of(self._prior, (rows, None)), part_of(self._prior, (None, columns))
+        return self.lobby.chances(one, other, len(self))
 
     def _play(self, row: int, place: int) -> tuple[float, float]:
         """``mu`` and ``sigma`` of the player in ``row`` after finishing at ``place``."""
@@ -324,11 +341,6 @@ class Prediction:
             raise named_error(error, system, params, played, name, 0, player, "choose other values") from error
         at = int(np.flatnonzero(rows == row)[0])
         return float(outcome.mu[at]), float(outcome.sigma[at])
-
-
-def part_of(prior: Prior, rows: Any) -> Prior:
-    """Some rows of the beliefs before a round."""
-    return Prior(prior.mu[rows], prior.sigma[rows], prior.beta[rows], prior.n_before[rows])
 
 
 def _check_prior(players: Sequence[Any], prior: Prior) -> None:

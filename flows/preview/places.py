@@ -31,7 +31,7 @@ from ranklake.rating_kernels.core.standings import Conditions
 from ranklake.rating_kernels.core.system import PerformanceLaw
 from ranklake.rating_kernels.inference.win_probability import logistic, normal
 
-from ..frames.prediction import part_of
+from ..matchmaking.lobby import part_of
 from .lattice import Lattice
 
 Floats = npt.NDArray[np.float64]

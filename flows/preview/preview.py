@@ -28,7 +28,7 @@ from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns, select_beliefs
 from ..execution.rounds import check_teams, rate_rounds
 from ..execution.team_laws import team_prior
-from ..frames.prediction import part_of
+from ..matchmaking.lobby import part_of
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
 from ..results.titles import Titles

@@ -17,9 +17,12 @@ from ..common.arguments import check_names, checked
 from ..common.configuration.settings import check_uncertainty, params_to_json
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, to_pandas
+from ..frames.lineup import members_of
 from ..frames.notebook import warn_user
 from ..frames.predict import predict
 from ..frames.prediction import Prediction
+from ..matchmaking.balance import Balance, first_teams
+from ..matchmaking.quality import MatchQuality
 from ..preview.frames import preview
 from ..results.components import Components, apart
 from ..results.display import Display
@@ -212,6 +215,38 @@ class PlayerRatings(Generic[FrameT]):
             self, players, time=time, weight=weight, perf_ceiling=perf_ceiling, precision=precision,
             deviations=self._factor(deviations), chances_of=chances_of,
         )  # fmt: skip
+
+    def quality(self, sides: Sequence[Any], *, time: Any = None, neutral: bool = False) -> MatchQuality:
+        """How even a match between players, or lists of players, which are teams, would be; see :meth:`predict`.
+
+        ``neutral``: of games, without the advantage of the first side that the games have shown.
+        """
+        return self.predict(sides, time=time).quality(neutral=neutral)
+
+    def balance(self, players: Sequence[Any], *, sizes: Sequence[int] | None = None, time: Any = None) -> Balance:
+        """Split players into two teams whose match is as even as possible.
+
+        Parameters
+        ----------
+        players
+            Players, or lists of players, which are parties that stay together; unknown ones are newcomers.
+        sizes
+            Sizes of the first team and of the second one; by default equal.
+        time
+            End of the match; as for :func:`ranklake.predict`.
+
+        Returns
+        -------
+        Balance
+            ``teams``, and the ``quality`` of their match; exact up to twelve parties, beyond by a local search.
+
+        Raises
+        ------
+        ValueError
+            No such teams keep the parties together, a player twice, or teams of a system without a rule for them.
+        """
+        parties = list(map(members_of, players))
+        return self.predict(first_teams(parties, sizes), time=time).balance(parties, sizes)
 
     @checked
     def compare(self, players: Sequence[Any], *, neutral: bool = True, chances_of: str | None = None) -> FrameT:

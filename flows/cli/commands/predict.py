@@ -13,6 +13,7 @@ from ..terminal.options import (
     FINITE,
     TIME,
     ChosenRun,
+    F,
     chances_of_option,
     chosen_run,
     format_option,
@@ -30,6 +31,17 @@ if TYPE_CHECKING:
 
 _MATRIX = 8  # maximum number of entrants for a table with the chances of every pair
 _LADDER = 25  # maximum number of places in a table
+
+
+def _match_options(command: F) -> F:
+    """Options of the commands about a match to come."""
+    for option in (
+        click.option("--new", is_flag=True, help="Unknown handles are newcomers; without it they are errors."),
+        click.option("--time", "time_seconds", type=TIME, help="End of the match, UTC; by default the end of the last "
+                     "rated round."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
 
 
 @click.command()
@@ -226,6 +238,83 @@ def _print_places(prediction: Prediction, player: str, target: float | None, for
         print_table(outcomes_table(player, rows, n, prediction.format))
     else:
         write_rows(pa.Table.from_pandas(rows, preserve_index=False), form)
+
+
+@click.command()
+@click.argument("sides", nargs=-1, required=True, metavar="SIDE...")
+@run_option
+@click.option("--neutral", is_flag=True, help="Of games: without the advantage of the first side that the run has "
+              "learnt.")  # fmt: skip
+@_match_options
+@format_option("table", "json", help="json has full precision.")
+@chosen_run(titles=False, wide=False)
+def quality(
+    sides: tuple[str, ...], chosen: ChosenRun, neutral: bool, time_seconds: int | None, new: bool, form: str
+) -> None:
+    """Show how even a match between sides would be: the chance of each to finish first.
+
+    SIDE is a player, or a team HANDLE+HANDLE. Two sides also have the chances of a win, a draw and a loss of the first
+    one, as far as the run knows them. The quality is 1 for sides with equal and certain skills, less for others.
+    """
+    from ...answers.run_prediction import predict_run
+
+    with usage():
+        if len(sides) < 2:
+            raise ValueError("a match needs at least two sides")
+        prediction, _ = predict_run(
+            chosen.open(), chosen.run, sides, time_seconds=time_seconds, deviations=chosen.deviations, new=new
+        )
+    found = prediction.quality(neutral=neutral)
+    for note in prediction.notes:
+        print_line(note, err=True)
+    if form == "json":
+        write_json({"sides": [str(side) for side in prediction.players], **found.to_json()})
+        return
+    from ..terminal.reports.show_matches import match_line, sides_table
+
+    print_table(sides_table(prediction, found))
+    print_line(match_line(found))
+
+
+@click.command()
+@click.argument("parties", nargs=-1, required=True, metavar="PARTY...")
+@run_option
+@click.option("--sizes", metavar="N,M", help="Sizes of the first team and of the second one; by default equal.")
+@_match_options
+@format_option("table", "json", help="json has full precision.")
+@chosen_run(titles=False, wide=False)
+def balance(
+    parties: tuple[str, ...], chosen: ChosenRun, sizes: str | None, time_seconds: int | None, new: bool, form: str
+) -> None:
+    """Split players into two teams whose match is as even as possible.
+
+    PARTY is a player, or players who stay together: HANDLE,HANDLE. Up to twelve parties all splits are compared, beyond
+    a local search exchanges parties. The chance is by the run's ratings and its system's rule for teams.
+    """
+    from ...answers.run_prediction import balance_run
+
+    with usage():
+        of_teams = None if sizes is None else _whole_numbers(sizes)
+        found, prediction = balance_run(
+            chosen.open(), chosen.run, parties, of_teams, time_seconds, chosen.deviations, new
+        )
+    for note in prediction.notes:
+        print_line(note, err=True)
+    if form == "json":
+        write_json(found.to_json())
+        return
+    from ..terminal.reports.show_matches import balance_table, match_line
+
+    print_table(balance_table(prediction, found))
+    print_line(match_line(found.quality))
+    print_line("all splits compared" if found.exact else "found by a local search: another split may be more even")
+
+
+def _whole_numbers(text: str) -> list[int]:
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--sizes is N,M, as 4,3; got {text!r}") from None
 
 
 @click.command()

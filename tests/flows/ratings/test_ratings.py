@@ -550,9 +550,10 @@ def test_ranklake__completes_its_public_names_alone() -> None:
     assert dir(ranklake) == sorted(ranklake.__all__)
     own = {name for name in dir(Ratings) if not name.startswith("_")}
     assert own == {
-        "beliefs", "between", "coefficients", "compare", "components", "evaluate", "groups", "history",
+        "balance", "beliefs", "between", "coefficients", "compare", "components", "evaluate", "groups", "history",
         "hyperparameters", "label", "last_round", "leaderboard", "load", "open", "pairs", "player", "plot_distribution",
-        "plot_player", "predict", "preview", "problems", "rate", "save", "smooth", "strengths", "system", "update",
+        "plot_player", "predict", "preview", "problems", "quality", "rate", "save", "smooth", "strengths", "system",
+        "update",
     }  # fmt: skip
 
 
