@@ -97,7 +97,14 @@ def test_leaderboard__has_the_ratings_of_all_games(votes: Lake, run: str) -> Non
         assert board.column("n_rounds")[0].as_py() == played
 
 
-@pytest.mark.parametrize("engine", [Serial, partial(Threads, 2), partial(InProcessEngine, 2)])
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param(Serial, marks=pytest.mark.slow),
+        pytest.param(partial(Threads, 2), marks=pytest.mark.slow),
+        partial(InProcessEngine, 2),
+    ],
+)
 def test_rating__has_the_same_bits_in_steps_and_on_any_engine(tmp_path: Path, votes: Lake, engine: object) -> None:
     lake = Lake.open(tmp_path / "lake", create=True)
     ingest_periods(lake, PERIODS)
