@@ -67,7 +67,7 @@ def smooth_chain(n, variance, shown, skewed, skew, sides, forward, work, cavity)
     """
     perf, mean, cavity_variance = shown.perf, cavity.mean, cavity.variance
     seen, slope, skill, pull, move, centre, spread = work[0], work[1], work[2], work[PULL], work[4], work[5], work[6]
-    tangent, found_now = Observations(seen, slope, shown.growth, shown.added), Skills(centre, spread)
+    tangent, found_now = Observations(seen, slope, shown.growth, shown.added, shown.scale), Skills(centre, spread)
     for k in range(n):
         seen[k], slope[k] = perf[k], shown.precision[k]
     steep = max(1.0, _STEEPEST / (skew * skew))
@@ -138,7 +138,8 @@ def smooth_players(
         longest = max(longest, starts[i + 1] - starts[i])
     shown, precision, growth, added = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
     forward, cavity = Skills(np.empty(longest), np.empty(longest)), Skills(np.empty(longest), np.empty(longest))
-    observations = Observations(shown, precision, growth, added)
+    scale = np.ones(longest if len(drift.resets.scale) > 0 else 0)
+    observations = Observations(shown, precision, growth, added, scale)
     laws, work = np.empty((4, longest)), np.empty((SCRATCH, longest))
     common = len(shift) > 0
     skewed = (law.skew > 1.0 or not law.normal) and not common
@@ -150,7 +151,9 @@ def smooth_players(
             r = round_of[row]
             observed = weights.weight[row if weights.members else r]
             precision[k] = observed / model.spread[r]
-            growth[k], added[k] = step(k, r, last, model, drift)
+            factor, growth[k], added[k] = step(k, r, row, last, model, drift)
+            if len(scale) > 0:
+                scale[k] = factor
             if common:
                 growth[k] = 0.0
             if skewed:

@@ -104,6 +104,7 @@ def _add_responses(start, stop, rows, model, weights, drift, variance, node, fra
         longest = max(longest, starts[i + 1] - starts[i])
     nodes = len(sums)
     precision, added, forward_variance = np.empty(longest), np.empty(longest), np.empty(longest)
+    scale = np.empty(longest)
     forward, m, pull = np.empty((longest, nodes)), np.empty(nodes), np.empty(nodes)
     for i in range(start, stop):
         first, n = starts[i], starts[i + 1] - starts[i]
@@ -117,12 +118,13 @@ def _add_responses(start, stop, rows, model, weights, drift, variance, node, fra
             row = order[first + k]
             r = round_of[row]
             precision[k] = weights.weight[row if weights.members else r] / model.spread[r]
-            added[k] = step(k, r, last, model, drift)[1]
+            scale[k], _, added[k] = step(k, r, row, last, model, drift)
             last = max(last, model.time[r])
-            v += added[k]
+            v = scale[k] * scale[k] * v + added[k]
             forward_variance[k] = v
             gain = v * precision[k] / (1.0 + v * precision[k])
             for b in range(least, most):
+                m[b] *= scale[k]
                 forward[k, b] = m[b]
                 m[b] *= 1.0 - gain
             m[node[r]] += gain * (1.0 - fraction[r])
@@ -141,6 +143,6 @@ def _add_responses(start, stop, rows, model, weights, drift, variance, node, fra
             pull[a + 1] += precision[k] * f
             information += precision[k]
             kept = 1.0 / (1.0 + added[k] * information)
-            information *= kept
+            information *= kept * scale[k] * scale[k]
             for b in range(least, most):
-                pull[b] *= kept
+                pull[b] *= kept * scale[k]

@@ -3,7 +3,8 @@
 Source: Rauch, Tung and Striebel, "Maximum likelihood estimates of linear dynamic systems" (AIAA Journal 3, 1965).
 
 With the variance v_f after a round, given it and the earlier ones, and the variance q added before the next one,
-the gain is G = v_f / (v_f + q). Given all rounds, a skill is C times a later one and an independent rest,
+the gain is G = v_f / (v_f + q); with a reset that keeps the share c, it is c v_f / (c^2 v_f + q). Given all rounds, a
+skill is C times a later one and an independent rest,
 
     s_i = C s_j + e,    C = G_i G_(i+1) ... G_(j-1),    Var(e) = v_i - C^2 v_j
 
@@ -33,6 +34,8 @@ from ..core.standings import Floats
 from ..inference.diffusion import practice_gain
 from .params import Smoothing
 from .recursion import include, step
+
+_NO_GAIN = -2000.0  # logarithm of a gain through which nothing passes: its exponential is 0
 
 
 class Path(NamedTuple):
@@ -106,10 +109,15 @@ def log_gains(starts, order, round_of, precision, model, drift, variance, log_ga
         for k in range(starts[i + 1] - starts[i]):
             row = order[starts[i] + k]
             r = round_of[row]
-            added = step(k, r, last, model, drift)[1]
-            total -= math.log1p(added / v)
+            scale, _, added = step(k, r, row, last, model, drift)
+            before = scale * scale * v + added
+            if scale == 1.0:
+                total -= math.log1p(added / v)
+            else:
+                gain = scale * v / before
+                total += math.log(gain) if gain > 0.0 else _NO_GAIN
             log_gain[row] = total
-            v = include(0.0, v + added, 0.0, precision[row])[1]
+            v = include(0.0, before, 0.0, precision[row])[1]
             last = max(last, model.time[r])
 
 

@@ -28,7 +28,7 @@ from ..core.jit import exact
 from ..core.standings import Floats, Longs
 from ..inference.diffusion import elapsed_days, practice_gain
 from .common_level import between_nodes, sum_players
-from .recursion import PlayerRows, RoundModel
+from .recursion import NO_RESETS, PlayerRows, RoundModel, Transitions
 
 BETA2, GAMMA2, DRIFT, SIGMA2, PRACTICE = range(5)  # places in the vector of hyperparameters; levels follow
 LEVELS = 5
@@ -56,6 +56,7 @@ class Evidence:
     ``sizes`` (int64[rounds]): participants.
     ``shown`` (float64[rounds]): weights of performances (:class:`.rounds.RoundNoise`).
     ``perf`` (float64[n]): performances, less ``mu_init``.
+    ``resets``: those between the rounds, as they are; what they add to variances does not follow the point.
     ``spread``: standard deviation of a node's level around 0, rating points: where no results determine a level, this
     does.
     ``size``: length of a point: beta^2, gamma^2, drift_per_day, sigma_init^2, practice, and the levels of the nodes.
@@ -64,9 +65,9 @@ class Evidence:
 
     def __init__(
         self, sizes: Longs, rows: PlayerRows, model: RoundModel, shown: Floats, perf: Floats, practice_rounds: float,
-        spread: float, map: Map,
+        spread: float, map: Map, resets: Transitions = NO_RESETS,
     ) -> None:  # fmt: skip
-        self._players, self._perf, self._map = (rows, model, shown), perf, map
+        self._players, self._perf, self._map = (rows, model, shown, resets), perf, map
         self._observed = sizes >= LEAST
         if not self._observed.any():
             raise ValueError(
@@ -97,7 +98,7 @@ class Evidence:
 
 @exact
 def _add_evidence(
-    start, stop, rows, model, shown, observed, node, fraction, practice_rounds, point, perf, sums
+    start, stop, rows, model, shown, resets, observed, node, fraction, practice_rounds, point, perf, sums
 ):  # fmt: skip
     """Add information (lower triangle), score (last row) and value (last element) of players ``start`` to ``stop - 1``.
 
@@ -120,6 +121,14 @@ def _add_evidence(
             r = round_of[row]
             if k > 0:
                 growth, days = practice_gain(k, share[r], practice_rounds), elapsed_days(time[r], last)
+                if len(resets.scale) > 0:
+                    factor = resets.scale[row]
+                    m = factor * m + resets.growth[row]
+                    v = factor * factor * v + resets.added[row]
+                    for a in range(size):
+                        d_mean[a] *= factor
+                    for a in range(PRACTICE):
+                        d_variance[a] *= factor * factor
                 m += practice * growth
                 v += gamma2 * weight[r] + drift * days
                 d_mean[PRACTICE] += growth

@@ -113,8 +113,8 @@ def filter_rounds(
         i, j = offsets[r], offsets[r + 1]
         for row in range(i, j):
             p = player[row]
-            growth, added = step(k[p], r, last[p], model, drift)
-            mean[row], cavity_variance[row] = m[p] + growth, v[p] + added
+            scale, growth, added = step(k[p], r, row, last[p], model, drift)
+            mean[row], cavity_variance[row] = scale * m[p] + growth, scale * scale * v[p] + added
         if len(advantage) > 0:
             to_strengths(i, j, advantage, mean, rating)
         if j - i == 2:

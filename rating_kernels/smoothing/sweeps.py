@@ -10,7 +10,7 @@ O(participations).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ from .recursion import PlayerRows, Skills
 from .resolution import settle
 from .rounds import filter_rounds, measure_moves, solve_rounds, update_means
 from .teams import settle_weights, solve_teams
+from .transitions import RoundReset, transitions
 
 SWEEPS = 100  # after which a smoothing fails
 MEAN_MOVE = 0.5  # rating points: converged if the mean of no round moves by more in a sweep
@@ -66,14 +67,16 @@ class Smoother:
     performances are found in the field of strengths.
     ``map``: divides the work; does not change the bits of the result.
     ``solve``: computes the performances of all rounds, for example on workers; by default ``map`` divides them.
+    ``resets``: those between the rounds, in order.
     ``sweeps``: sweeps done so far.
     ``mean_move``, ``spread``: of the last sweep: the largest change of a round's mean, and of the difference of two
     players of a round.
     """
 
     def __init__(
-        self, params: Smoothing, rounds: Rounds, n_players: int, map: Map = serial_map, solve: Solve | None = None
-    ) -> None:
+        self, params: Smoothing, rounds: Rounds, n_players: int, map: Map = serial_map, solve: Solve | None = None,
+        resets: Sequence[RoundReset] = (),
+    ) -> None:  # fmt: skip
         _check_advantages(rounds)
         self.params, self.rounds, self.sweeps = params, rounds, 0
         self.mean_move, self.spread = np.inf, np.inf
@@ -88,6 +91,9 @@ class Smoother:
         round_of = np.repeat(np.arange(len(rounds), dtype=np.int32), np.diff(rounds.offsets))
         self._rows, self._model, self._drift = PlayerRows(starts, order, round_of), model(params, rounds), drift(params)
         self._noise = noise(params, rounds)
+        if resets:
+            found = transitions(resets, params, self._rows, self._model, self._noise, self._drift)
+            self._drift = self._drift._replace(resets=found)
         self._weights = ShownWeights(False, self._noise.weight)
         self._mean, self._perf, self._cavity_variance = (np.zeros(rounds.n_rows) for _ in range(3))
         self._image = self._mean
@@ -203,7 +209,7 @@ class Smoother:
         params, sizes = self.params, np.diff(self.rounds.offsets)
         evidence = Evidence(
             sizes, self._rows, self._model, self._noise.weight, self._perf, params.practice_rounds, params.sigma_init,
-            self._map,
+            self._map, self._drift.resets,
         )  # fmt: skip
         return estimate(params.with_normal_noise(), evidence, estimated)
 

@@ -26,10 +26,11 @@ def dense(
     beta: Sequence[float],
     added: Sequence[float],
     growth: Sequence[float],
+    scale: Sequence[float] | None = None,
 ) -> dict[str, list[float]]:
     """Smoothed and leave-one-out means and deviations of one player (``mu, sig, mu_out, sig_out``)."""
     n = len(perf)
-    precision, pull = _chain(sig0, added, growth)
+    precision, pull = _chain(sig0, added, growth, scale)
     seen = np.array(beta) ** -2.0
     answer: dict[str, list[float]] = {"mu": [], "sig": [], "mu_out": [], "sig_out": []}
     for name, left_out in (("", [None] * n), ("_out", range(n))):
@@ -45,25 +46,29 @@ def dense(
 
 
 def joint(
-    sig0: float, perf: Sequence[float], beta: Sequence[float], added: Sequence[float], growth: Sequence[float]
-) -> tuple[np.ndarray, np.ndarray]:
+    sig0: float, perf: Sequence[float], beta: Sequence[float], added: Sequence[float], growth: Sequence[float],
+    scale: Sequence[float] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Mean and covariance of one player's skills, less the mean of newcomers; an infinite noise observes nothing."""
-    precision, pull = _chain(sig0, added, growth)
+    precision, pull = _chain(sig0, added, growth, scale)
     weight = np.array(beta) ** -2.0
     covariance = np.linalg.inv(precision + np.diag(weight))
     return covariance @ (pull + weight * np.array(perf)), covariance
 
 
-def _chain(sig0: float, added: Sequence[float], growth: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Precision of a player's skills before any result, and precision times mean."""
+def _chain(
+    sig0: float, added: Sequence[float], growth: Sequence[float], scale: Sequence[float] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Precision of a player's skills before any result, and precision times mean; each is ``scale`` times the last."""
     n = len(added)
     tiny = 1e-9  # squared points: no drift makes the matrix infinite
     precision, pull = np.zeros((n, n)), np.zeros(n)
     precision[0, 0] += sig0**-2.0
     for k in range(1, n):
         q = 1.0 / max(added[k], tiny)
-        precision[k - 1 : k + 1, k - 1 : k + 1] += q * np.array([[1.0, -1.0], [-1.0, 1.0]])
-        pull[k - 1 : k + 1] += q * growth[k] * np.array([-1.0, 1.0])
+        apart = np.array([-1.0 if scale is None else -scale[k], 1.0])
+        precision[k - 1 : k + 1, k - 1 : k + 1] += q * np.outer(apart, apart)
+        pull[k - 1 : k + 1] += q * growth[k] * apart
     return precision, pull
 
 
@@ -74,9 +79,10 @@ def skewed_mode(
     added: Sequence[float],
     growth: Sequence[float],
     left_out: int | None = None,
+    scale: Sequence[float] | None = None,
 ) -> np.ndarray:
     """Most probable skills of one player, less the mean of newcomers, given performances with skewed noise."""
-    precision, pull = _chain(sig0, added, growth)
+    precision, pull = _chain(sig0, added, growth, scale)
     seen = [k for k in range(len(perf)) if k != left_out]
 
     def value(skill: np.ndarray) -> float:
