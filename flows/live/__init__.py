@@ -1,0 +1,1 @@
+"""Rating matches as they happen. One process holds the beliefs of runs and writes their data set."""
