@@ -84,24 +84,32 @@ def rate(lake: Lake, config: RunConfig, engine: Engine, options: RateOptions = D
     stay, and the next call continues.
     """
     began = time.perf_counter()
-    dataset = Dataset.open(lake, config.dataset)
     if options.dry_run:
-        return checked_plan(dataset, config, options).report()
+        return checked_plan(Dataset.open(lake, config.dataset), config, options).report()
+    Dataset.open(lake, config.dataset)  # before a lease makes a folder of the run
     with hold_lease(lake, layout.run_folder(config.run), f"rate {config.run}", steal=options.steal) as lease:
-        Run.take_over(lake, config.run, lease)
-        while True:
-            plan = checked_plan(dataset, config, options)
-            try:
-                if not plan.done:
-                    began += _compile(config, plan, engine, options.on_compile)
-                run = _truncated_run(lake, config, plan, lease)
-                report = _completed(config, plan, run, engine, options, lease, began)
-                return replace(report, apart=_apart(run, dataset, not plan.done))
-            except MissingError:
-                stale, dataset = dataset, Dataset.open(lake, config.dataset)
-                if dataset.contests.equals(stale.contests, check_metadata=True):
-                    raise
-                # After two commits to the data set, the files in use are deleted. Valid rounds are kept.
+        return rate_under(lease, lake, config, engine, options, began)
+
+
+def rate_under(
+    lease: Lease, lake: Lake, config: RunConfig, engine: Engine, options: RateOptions = DEFAULTS, began: float = 0.0
+) -> RateReport:
+    """As :func:`rate`, under a lease of the run that the caller holds; seconds are counted from ``began``."""
+    dataset = Dataset.open(lake, config.dataset)
+    Run.take_over(lake, config.run, lease)
+    while True:
+        plan = checked_plan(dataset, config, options)
+        try:
+            if not plan.done:
+                began += _compile(config, plan, engine, options.on_compile)
+            run = truncated_run(lake, config, plan, lease)
+            report = _completed(config, plan, run, engine, options, lease, began)
+            return replace(report, apart=store_apart(run, dataset, not plan.done))
+        except MissingError:
+            stale, dataset = dataset, Dataset.open(lake, config.dataset)
+            if dataset.contests.equals(stale.contests, check_metadata=True):
+                raise
+            # After two commits to the data set, the files in use are deleted. Valid rounds are kept.
 
 
 def checked_plan(dataset: Dataset, config: RunConfig, options: RateOptions) -> Plan:
@@ -136,7 +144,7 @@ def checked_plan(dataset: Dataset, config: RunConfig, options: RateOptions) -> P
     return plan
 
 
-def _apart(run: Run, dataset: Dataset, changed: bool) -> str:
+def store_apart(run: Run, dataset: Dataset, changed: bool) -> str:
     """A line about large groups of players who never met, else empty; of a changed run, stores who met whom."""
     chain = run.segments()
     found = meetings_of(run, dataset, chain)
@@ -181,7 +189,7 @@ def _compile(config: RunConfig, plan: Plan, engine: Engine, on_compile: CompileC
     return seconds + (compile_parts([CHANCES], on_compile) if learns else 0.0)
 
 
-def _truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Run:
+def truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Run:
     """The run without invalid rounds; created if it does not exist."""
     run = Run.create(lake, config.run, plan.config, lease) if plan.run is None else plan.run
     run.lease = lease

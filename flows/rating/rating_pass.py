@@ -10,6 +10,7 @@ from itertools import count
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.rating_kernels import ConvergenceError, Rounds
@@ -20,6 +21,7 @@ from ranklake.storage.lake.prefetch import prefetch
 from ..chances.settings import LEARNT_KEY
 from ..common.adapters import ContestFacts
 from ..common.configuration.settings import find_system, rates_simultaneously
+from ..common.skipping import Skipping
 from ..engines.protocols import Engine
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns, select_beliefs
@@ -128,21 +130,10 @@ class RatingPass:
     def _remembered(self, parts: Iterator[Undecided], unrated: deque[RatedBatch]) -> Iterator[Rounds]:
         """The rounds of the rated contests of parts; each part is appended to ``unrated`` when it is read."""
         for part, entry in map(self._eligibility.decide, parts):
-            start, stop = part.first_contest, part.first_contest + len(part)
             given = part if self._learning is None else self._learning.with_advantages(part)
-            rounds, counts, facts = self._facts.rounds(given), self._counts[start:stop], part.games
-            if facts is None:
-                reasons = np.where(counts, self._plan.skipping.reasons(rounds), np.uint8(0))
-                informative, games = counts & (reasons == 0), None
-                rated = rounds.keep(informative)
-            else:  # every game is a result
-                reasons, informative = np.zeros(len(part), np.uint8), counts
-                n_games = np.diff(part.offsets) // 2
-                of_games = np.repeat(counts, n_games)
-                games, rated = n_games[counts], rounds.keep(of_games)
-                facts = facts if of_games.all() else facts.keep(of_games)
-            unrated.append(RatedBatch(start, stop, informative, reasons, rated, entry, games, facts))
-            yield rated
+            batch = unrated_batch(part, self._facts.rounds(given), self._counts, self._plan.skipping, entry)
+            unrated.append(batch)
+            yield batch.rounds
 
     def resume(self) -> int:
         """Restore the beliefs after the kept rounds: read the newest valid snapshot, and rate the rounds after it.
@@ -215,6 +206,32 @@ class RatingPass:
                 on_record = np.asarray(table.column(name).cast(pa.float64()).fill_null(np.nan))
                 if (points := largest_difference(again, on_record)) is not None:
                     yield Difference(segment, name, points, elsewhere)
+
+
+def unrated_batch(
+    part: StandingsPart,
+    rounds: Rounds,
+    counts: npt.NDArray[np.bool_],
+    skipping: Skipping,
+    entry: pa.Table | None = None,
+) -> RatedBatch:
+    """A batch without outcomes: a part of a data set, and its ``rounds`` without those that a run skips.
+
+    ``counts``: mask of the contests of the data set that are not excluded.
+    """
+    start, stop = part.first_contest, part.first_contest + len(part)
+    counts, facts = counts[start:stop], part.games
+    if facts is None:
+        reasons = np.where(counts, skipping.reasons(rounds), np.uint8(0))
+        informative, games = counts & (reasons == 0), None
+        rated = rounds.keep(informative)
+    else:  # every game is a result
+        reasons, informative = np.zeros(len(part), np.uint8), counts
+        n_games = np.diff(part.offsets) // 2
+        of_games = np.repeat(counts, n_games)
+        games, rated = n_games[counts], rounds.keep(of_games)
+        facts = facts if of_games.all() else facts.keep(of_games)
+    return RatedBatch(start, stop, informative, reasons, rated, entry, games, facts)
 
 
 def _until_wait(first: Undecided, parts: Iterator[Undecided], waiting: deque[Undecided]) -> Iterator[Undecided]:

@@ -135,15 +135,25 @@ class Dataset:
         """
         purpose, folder = f"ingest into {name}", layout.dataset_folder(name)
         with hold_lease(lake, folder, purpose, steal=steal, wait_seconds=WAIT_SECONDS, on_wait=on_wait) as lease:
-            before = cls._before(lake, name)
-            if before is not None and games and before.kind != GAMES_KIND:
-                raise LakeError(f"data set {name} has contests; ingest games into another data set")
-            games = games if before is None else before.kind == GAMES_KIND
-            state = () if before is None else (before.contests, before.handles(), before.log(), before.events())
-            version = read_root(lake, layout.contests_file(name))[1] if before is None else before.version
-            options: dict[str, Any] = {"order": order, "mirror": mirror, "rewrite": rewrite, "version": version}
-            with (GamesIngest if games else Ingest)(lake, name, *state, lease=lease, **options) as ingest:
+            options: dict[str, Any] = {"order": order, "mirror": mirror, "rewrite": rewrite}
+            with cls.ingest_under(lake, name, lease, games, **options) as ingest:
                 yield ingest
+
+    @classmethod
+    @contextmanager
+    def ingest_under(cls, lake: Lake, name: str, lease: Lease, games: bool = False, **options: Any) -> Iterator[Ingest]:
+        """As :meth:`ingest`, under a lease of the data set that the caller holds.
+
+        ``options``: ``order``, ``mirror`` and ``rewrite``.
+        """
+        before = cls._before(lake, name)
+        if before is not None and games and before.kind != GAMES_KIND:
+            raise LakeError(f"data set {name} has contests; ingest games into another data set")
+        games = games if before is None else before.kind == GAMES_KIND
+        state = () if before is None else (before.contests, before.handles(), before.log(), before.events())
+        version = read_root(lake, layout.contests_file(name))[1] if before is None else before.version
+        with (GamesIngest if games else Ingest)(lake, name, *state, lease=lease, version=version, **options) as ingest:
+            yield ingest
 
     @classmethod
     def _before(cls, lake: Lake, name: str) -> Dataset | None:
