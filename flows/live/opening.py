@@ -1,0 +1,118 @@
+"""From the lake to runs in memory: leases, the data set, the runs brought up to date, and their beliefs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranklake.rating_kernels.core.ragged import from_stored
+from ranklake.rating_kernels.warm import warm_part
+from ranklake.storage import Dataset, Lake, MissingError, Run
+from ranklake.storage.datasets.tables.games import GAMES_KIND
+from ranklake.storage.datasets.tables.rows import table_of
+from ranklake.storage.lake import parquet
+from ranklake.storage.leases.lease import Lease
+
+from ..common.adapters import ContestFacts
+from ..common.configuration.settings import find_system
+from ..compilation.compile import CompileCallback, announce, compile_parts, parts_for
+from ..engines.threads import Threads
+from ..rating.config import RunConfig
+from ..rating.plan import Plan
+from ..rating.player_state import newcomers_with_state, with_state
+from ..rating.rate import RateOptions, rate_under
+from ..results.display import Display
+from ..results.places import PlaceOptions
+from .matches.beliefs import LiveBeliefs
+from .matches.match import MatchLimits
+from .matches.rounds import Events
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRun:
+    """A run in memory after the last round of its data set.
+
+    ``beliefs``: about all players. ``events``: that the run has counted. ``places``: who has a place.
+    """
+
+    config: RunConfig
+    beliefs: LiveBeliefs
+    events: Events
+    places: PlaceOptions
+
+
+def open_dataset(lake: Lake, name: str, games: bool) -> Dataset:
+    """The data set, or one without contests under a name that no data set has: of games, or of contests."""
+    try:
+        return Dataset.open(lake, name)
+    except MissingError:
+        metadata = {"n_players": "0", "player_parts": "", **({"kind": GAMES_KIND} if games else {})}
+        data = parquet.encode(table_of([]), "contests", metadata).to_pybytes()
+        return Dataset(lake, name, parquet.decode(data, "contests", ""))
+
+
+def open_run(
+    lake: Lake, config: RunConfig, dataset: Dataset, lease: Lease, on_compile: CompileCallback = announce
+) -> OpenedRun:
+    """Rate what the run lacks, under its lease, and read its beliefs.
+
+    Raises as :func:`ranklake.flows.rating.rate.rate`.
+    """
+    system = find_system(config.system)
+    parts = parts_for(system.name, [2] if dataset.kind == GAMES_KIND else [2, MatchLimits().players])
+    compile_parts(parts, on_compile)
+    for part in parts:
+        warm_part(part)
+    if not dataset.contests.num_rows:
+        display = _display(config, None)
+        beliefs = LiveBeliefs(display, config.skipping, None, _state_of_newcomers(config, dataset))
+        return OpenedRun(config, beliefs, Events(), PlaceOptions.from_json(config.places or {}))
+    with Threads() as engine:
+        rate_under(lease, lake, config, engine, RateOptions(on_compile=on_compile))
+    run = Run.open(lake, config.run)
+    config = RunConfig.of(run)
+    plan = Plan.of(config, dataset)
+    columns, _ = run.read_snapshot(plan.n_rounds - 1)
+    store = system.newcomers(config.params, dataset.n_players)
+    store.restore(from_stored(columns))
+    if plan.state:
+        store.restore(with_state(store.columns(), plan.state))
+    state_of = _state_of_newcomers(config, dataset)
+    beliefs = LiveBeliefs(_display(config, run), config.skipping, store, state_of)
+    return OpenedRun(config, beliefs, _events(dataset, plan), PlaceOptions.of_run(run))
+
+
+def _display(config: RunConfig, run: Run | None) -> Display:
+    if run is not None:
+        return Display.of(run)
+    system = find_system(config.system)
+    chosen = config.display or {}
+    minimum = chosen.get("minimum", -np.inf)
+    return Display(system, config.params, chosen.get("deviations", system.deviations), minimum)
+
+
+def _events(dataset: Dataset, plan: Plan) -> Events:
+    counts = ~plan.excluded
+    contests = dataset.contests
+    if dataset.kind == GAMES_KIND:
+        return Events(int((contests.column("n_players").to_numpy()[counts] // 2).sum()))
+    times = contests.column("time_seconds").to_numpy()[counts]
+    facts = ContestFacts.of(contests, counts)
+    return Events(int(facts.event[counts][-1]) + 1, int(times[-1])) if len(times) else Events()
+
+
+def _state_of_newcomers(config: RunConfig, dataset: Dataset) -> Callable[[str], dict[str, float]] | None:
+    """The beliefs that attributes give players who have no contest yet; None if none has any."""
+    names, state = newcomers_with_state(config.system, dataset, config.params)
+    if not state or not len(names):
+        return None
+    rows = dict(zip(names.to_pylist(), range(len(names)), strict=True))
+
+    def state_of(handle: str) -> dict[str, float]:
+        row = rows.get(handle)
+        found = {} if row is None else {name: float(values[row]) for name, values in state.items()}
+        return {name: value for name, value in found.items() if not np.isnan(value)}
+
+    return state_of

@@ -1,0 +1,168 @@
+"""The runs of a data set in memory: the numbers of its players, the beliefs of every run, and the periods of the log
+that the lake does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ranklake.rating_kernels import Rounds
+from ranklake.rating_kernels.core.standings import Ints
+from ranklake.storage import Dataset, Lake
+from ranklake.storage.datasets.tables.games import GAMES_KIND
+
+from ..rating.config import covariates_used
+from .log.records import Log, Record
+from .matches.answers import Result, results_of
+from .matches.beliefs import Rated
+from .matches.copies import BeliefsCopy
+from .matches.match import Match, MatchRules
+from .matches.players import Players
+from .matches.rounds import Accepted, contest_rows, games_rows, handles_of
+from .opening import OpenedRun
+from .periods.calendar import PeriodLength, period_end, period_number
+from .periods.logged import PART, match_of, with_time
+from .periods.period import LivePeriod
+from .periods.record import LiveRecord, WrittenPeriod
+from .periods.stored import stored_outcome
+
+
+class OpenedRuns:
+    """Runs over one data set, after the last record of its log that is rated.
+
+    ``record``: what the lake has of the log. ``last``: sequence number of the last record that is rated.
+    ``periods``: those that the lake does not have; the last one may be open.
+    ``taken``: ids of the contests of the data set when this object was made; matches of the log are among them.
+    """
+
+    def __init__(
+        self,
+        lake: Lake,
+        dataset: Dataset,
+        runs: Sequence[OpenedRun],
+        record: LiveRecord,
+        length: PeriodLength,
+        rules: MatchRules,
+    ) -> None:
+        self._lake, self._length = lake, length
+        self._of_games, self._kind = dataset.kind == GAMES_KIND, dataset.kind
+        self._runs = {run.config.run: run for run in runs}
+        self.rules = rules
+        aliases = dataset.log().aliases
+        self.players, self._has_aliases = Players(dataset.handles().to_pylist(), aliases), bool(aliases)
+        self.record, self.last = record, record.last
+        self.periods: list[LivePeriod] = []
+        ids = [] if self._of_games else dataset.contests.column("contest_id").to_pylist()
+        self.taken = frozenset(ids)
+
+    def __getitem__(self, run: str) -> OpenedRun:
+        return self._runs[run]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the runs."""
+        return list(self._runs)
+
+    def replay(self, log: Log) -> None:
+        """Rate the records of the log that the lake does not have."""
+        group: list[Match] = []
+        first, received = 0, 0.0
+        for record in log.read(self.last + 1):
+            if group and (record.received != received or len(group) == PART):
+                self._take(first, group, received)
+                group = []
+            if not group:
+                first, received = record.sequence, record.received
+            group.append(match_of(record))
+        if group:
+            self._take(first, group, received)
+
+    def rate(self, first: int, matches: Sequence[Match], received: float) -> dict[str, list[Result]]:
+        """Rate matches that the log has, the first one with the sequence number ``first``; their results by run."""
+        rated = self._take(first, matches, received)
+        return {
+            name: results_of(run.beliefs.display, matches, rated[name], self._of_games)
+            for name, run in self._runs.items()
+        }
+
+    def end_period(self, now: float) -> None:
+        """End the open period if its time is over: begin to copy the beliefs."""
+        if self.periods and not self.periods[-1].copies:
+            period = self.periods[-1]
+            if period_end(period.number, self._length) <= now:
+                period.copies = {name: BeliefsCopy(run.beliefs) for name, run in self._runs.items()}
+
+    def written(self, record: LiveRecord) -> None:
+        """The lake has the oldest period."""
+        self.record = record
+        del self.periods[0]
+
+    def period_of(self, record: Record) -> tuple[int, WrittenPeriod | None]:
+        """The number of the period of a record of the log, and the period if the lake has it."""
+        return period_number(int(record.received), self._length), self.record.period_of(record.sequence)
+
+    def results(self, match: Match, record: Record, runs: Sequence[str]) -> dict[str, Result]:
+        """The results of a match of the log, by run: those of its answer, made again."""
+        given = with_time(match, record.received)
+        found = {}
+        for name in runs:
+            run, rows = self._runs[name], None
+            written = self.record.period_of(record.sequence)
+            if written is None:
+                period = next(one for one in self.periods if one.first <= record.sequence <= one.last)
+                rows = period.outcomes[name].of_match(period.places[match.id])
+            elif self._of_games:
+                rows = stored_outcome(self._lake, name, written.name, written.place_of(record.sequence))
+            else:
+                rows = stored_outcome(self._lake, name, match.id, None)
+            if rows is None:
+                continue
+            players, outcome = rows
+            if self._of_games and match.first_score < 0.5:
+                players = players[::-1].copy()
+            rounds = self._rounds(run, players, [given], again=True)
+            informative = np.array([len(outcome.mu) > 0])
+            rated = Rated(informative, rounds.keep(informative), outcome)
+            found[name] = results_of(run.beliefs.display, [match], rated, self._of_games)[0]
+        return found
+
+    def _take(self, first: int, matches: Sequence[Match], received: float) -> dict[str, Rated]:
+        """Rate matches in order and keep the results."""
+        period = self._open_period(first, received)
+        given = [with_time(match, received) for match in matches]
+        times = (
+            [one.time for one in given for side in one.match.sides for _ in side.players] if self._has_aliases else ()
+        )
+        n_before = len(self.players)
+        players = self.players.rows(handles_of(self._kind, given), times)
+        fresh, found = self.players.handles[n_before:], {}
+        for name, run in self._runs.items():
+            run.beliefs.grow(len(self.players), fresh)
+            for ended in self.periods:
+                if ended.copies:
+                    ended.copies[name].before(players)
+            found[name] = run.beliefs.rate(self._rounds(run, players, given), self._of_games)
+        period.add(first, [match.id for match in matches], found)
+        self.last = period.last
+        return found
+
+    def _rounds(self, run: OpenedRun, players: Ints, given: Sequence[Accepted], again: bool = False) -> Rounds:
+        """The rounds of matches, the next of the history, or some of before ``again``."""
+        events = replace(run.events) if again else run.events
+        if not self._of_games:
+            return contest_rows(players, given, events)
+        used = covariates_used(run.config.params)
+        rounds = games_rows(players, given, events.count, self.rules.covariates, used)
+        events.count += len(given)
+        return rounds
+
+    def _open_period(self, sequence: int, received: float) -> LivePeriod:
+        """The period of the next records; the one before it has ended."""
+        number = period_number(int(received), self._length)
+        if not self.periods or self.periods[-1].copies or self.periods[-1].number < number:
+            self.end_period(received)
+            self.periods.append(LivePeriod(number, sequence, sequence - 1))
+        return self.periods[-1]

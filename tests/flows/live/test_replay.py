@@ -1,0 +1,159 @@
+"""Matches rated when they come and the same history ingested and rated: the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.lakes import ingest, rated, same_beliefs, same_tables
+from helpers.live_matches import DAY, START, MemoryLog, config_of, duels, fields, groups
+
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.live.engine import Answer, LiveOptions, LiveRuns
+from ranklake.flows.live.matches.match import Match
+from ranklake.flows.live.matches.rounds import contest_of, period_of
+from ranklake.flows.live.periods.calendar import period_number
+from ranklake.flows.live.periods.logged import with_time
+from ranklake.flows.maintenance.verify import replay
+from ranklake.flows.rating.config import RunConfig
+from ranklake.flows.rating.rate import RateOptions, rate
+from ranklake.flows.sources.games.periods import period_name
+from ranklake.storage import Dataset, Lake, Run
+
+
+def play(
+    lake: Lake, log: MemoryLog, configs: Sequence[RunConfig], matches: Sequence[Match], options: LiveOptions
+) -> dict[str, Answer]:
+    """Send matches in groups, end their periods, and return the answers by id."""
+    answers: dict[str, Answer] = {}
+    with LiveRuns.open(lake, configs, log, options, now=START) as runs:
+        for now, group in groups(matches):
+            replies = runs.accept(group, now=now)
+            assert all(isinstance(reply, Answer) and not reply.known for reply in replies)
+            answers |= {reply.match.id: reply for reply in replies if isinstance(reply, Answer)}
+            while runs.close_periods(now):
+                pass
+        while runs.close_periods(START + 10 * DAY):
+            pass
+        assert not runs.failure
+        assert not runs.unsaved
+    return answers
+
+
+def batch(path: Path, log: MemoryLog, config: RunConfig, matches: Sequence[Match], options: LiveOptions) -> Lake:
+    """A lake with the same history, ingested at once, period after period, and rated by the batch engine."""
+    lake = Lake.open(path, create=True)
+    received = {record.id: record.received for record in log.records}
+    given = [with_time(match, received[match.id]) for match in matches]
+    if not options.games:
+        ingest(lake, map(contest_of, given), config.dataset)
+    else:
+        numbers = [period_number(int(received[match.id]), options.period) for match in matches]
+        with Dataset.ingest(lake, config.dataset, games=True) as adding:
+            for number in dict.fromkeys(numbers):
+                part = [one for one, own in zip(given, numbers, strict=True) if own == number]
+                adding.add(period_of(period_name(number, options.period), [part], ()))
+    with Threads(2) as engine:
+        rate(lake, config, engine)
+    return lake
+
+
+def check_same(lake: Lake, other: Lake, run: str) -> None:
+    """Both lakes have the same data set and the same run, to the bit."""
+    one, two = Run.open(lake, run), Run.open(other, run)
+    datasets = [Dataset.open(where, one.config["dataset"]) for where in (lake, other)]
+    columns = ["contest_id", "time_seconds", "n_players", "content_digest"]
+    assert datasets[0].contests.select(columns).equals(datasets[1].contests.select(columns))
+    assert datasets[0].handles().equals(datasets[1].handles())
+    assert one.config == two.config
+    assert one.segments().digests == two.segments().digests
+    assert same_tables(rated(lake, run), rated(other, run))
+    last = one.segments().stop_round - 1
+    assert last == one.snapshots()[-1]
+    (mine, digest), (theirs, theirs_digest) = one.read_snapshot(last), two.read_snapshot(last)
+    assert digest == theirs_digest
+    assert same_beliefs(mine, theirs)
+
+
+def check_system(path: Path, matches: Sequence[Match], options: LiveOptions, config: RunConfig) -> None:
+    log, lake = MemoryLog(), Lake.open(path / "live", create=True)
+    answers = play(lake, log, [config], matches, options)
+    other = batch(path / "batch", log, config, matches, options)
+    check_same(lake, other, config.run)
+    with Threads(1) as engine:  # nothing is left to do, and what is there is what the batch engine makes
+        report = rate(lake, config, engine, RateOptions(dry_run=True))
+        assert report.rated == 0
+        assert report.kept == Dataset.open(lake, config.dataset).contests.num_rows
+        notes: list[str] = []
+        assert list(replay(lake, config.run, 0, report.kept - 1, engine, notes)) == []
+        assert notes == []
+    rows = rated(lake, config.run).to_pylist()
+    by_player = {(row["contest_id"], row["player"], row["n_before"]): row for row in rows}
+    names = {}
+    for answer in answers.values():
+        for result in answer.results[config.run].players:
+            number = period_number(int(log.records[answer.sequence - 1].received), options.period)
+            contest = answer.match.id if not options.games else period_name(number, options.period)
+            names[contest, result.player, result.n_rounds - 1] = result
+    assert names.keys() == by_player.keys()
+    assert all(row["mu"] == names[key].mu and row["sigma"] == names[key].sigma for key, row in by_player.items())
+
+
+GAMES = LiveOptions("hour")
+CONTESTS = LiveOptions("hour", games=False)
+
+
+def test_duels__are_rated_as_the_ingested_history(tmp_path: Path) -> None:
+    check_system(tmp_path, duels(260), GAMES, config_of("run", "elo"))
+
+
+def test_fields_of_teams__are_rated_as_the_ingested_history(tmp_path: Path) -> None:
+    check_system(tmp_path, fields(150, teams=True), CONTESTS, config_of("run", "trueskill"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["elo", "glicko2", "elo-mmr", "trueskill", "bar", "glicko", "elo-srm", "elo-mms"])
+def test_every_system__rates_duels_as_the_ingested_history(tmp_path: Path, system: str) -> None:
+    check_system(tmp_path, duels(260), GAMES, config_of("run", system))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["elo", "glicko2", "elo-mmr", "codeforces", "topcoder", "elo-r"])
+def test_every_system__rates_fields_as_the_ingested_history(tmp_path: Path, system: str) -> None:
+    check_system(tmp_path, fields(150), CONTESTS, config_of("run", system))
+
+
+def test_answers__are_the_same_before_and_after_a_period_is_written(tmp_path: Path) -> None:
+    log, lake, configs = (
+        MemoryLog(),
+        Lake.open(tmp_path, create=True),
+        [config_of("a", "elo"), config_of("b", "glicko2")],
+    )
+    matches, options = duels(120), LiveOptions("hour")
+    answers = play(lake, log, configs, matches, options)
+    with LiveRuns.open(lake, configs, log, options, now=START + 11 * DAY) as runs:
+        again = runs.accept(matches, now=START + 11 * DAY)
+    for reply in again:
+        assert isinstance(reply, Answer)
+        assert reply.known
+        assert reply._replace(known=False) == answers[reply.match.id]
+
+
+def test_a_restart__rates_the_rest_of_the_log(tmp_path: Path) -> None:
+    log, lake, config = MemoryLog(), Lake.open(tmp_path / "lake", create=True), config_of("run", "elo-mmr")
+    matches, states = duels(200), []
+    for part in (matches[:110], matches[110:]):
+        with LiveRuns.open(lake, [config], log, LiveOptions("hour"), now=START) as runs:
+            for number, match in enumerate(part):
+                runs.accept([match], now=START + 40.0 * (number if part is matches[:110] else number + 110))
+            states.append(runs.leaderboard("run", 0, 1_000))
+    with LiveRuns.open(lake, [config], log, LiveOptions("hour"), now=START) as runs:
+        assert runs.leaderboard("run", 0, 1_000).players == states[-1].players
+        assert runs.last == 200
+    other = Lake.open(tmp_path / "other", create=True)
+    with LiveRuns.open(other, [config], log, LiveOptions("hour"), now=START + DAY) as runs:  # all periods have ended
+        assert runs.leaderboard("run", 0, 1_000).players == states[-1].players
+        assert runs.unsaved == 0
+    assert np.isclose(sum(player.n_rounds for player in states[-1].players), 400)
