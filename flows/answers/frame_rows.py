@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,13 +18,15 @@ from ..results.display import Display
 from ..results.places import PlaceOptions
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import NONE
+from .seasonal.figures import Columns
 
 
 class FrameRows:
     """The rounds of a frame; handles are the texts of the players' names.
 
     ``beliefs``: ``mu, sigma, n_rounds, last_time`` of each after all rounds.
-    ``history``: makes ``round_index, player, time_seconds, mu, sigma, n_before`` of all participations in rated order.
+    ``history``: makes ``round_index, player, time_seconds, mu_prior, sigma_prior, mu, sigma, n_before`` of all
+    participations in rated order.
     ``components``: finds who met whom before a round, or in all of them; None if that is not known.
     """
 
@@ -70,6 +72,14 @@ class FrameRows:
         at = last_row[players]
         mu, sigma, n_before, last = (rows[k].to_numpy()[at] for k in ("mu", "sigma", "n_before", "time_seconds"))
         return self._states(players, mu, sigma, (n_before + 1).astype(np.int32), last, latest[players], stop - 1)
+
+    def season_rows(self, first: int, stop: int) -> Iterator[Columns]:
+        start, end = np.searchsorted(self._history["round_index"].to_numpy(), (first, stop))
+        rows = self._history.iloc[start:end]
+        numbers = {name: rows[name].to_numpy() for name in ("round_index", "mu_prior", "sigma_prior", "n_before")}
+        mu, sigma = rows["mu"].to_numpy(), rows["sigma"].to_numpy()
+        rating = self.display.rating(mu, sigma, numbers["n_before"] + np.int32(1), numbers["round_index"])
+        yield numbers | {"player": self.players.get_indexer(pd.Index(rows["player"])), "rating": rating}
 
     def board(self, states: States) -> pa.Table:
         handles = pa.Array.from_pandas(self.players.take(states.players).astype(str))

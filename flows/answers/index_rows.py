@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from ..results.ranks import ranked
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import Titles
 from .problems.published import PublishedProblems
+from .seasonal.figures import Columns
 
 if TYPE_CHECKING:
     from ..chances.to_come import GamesToCome
@@ -127,6 +128,11 @@ class IndexRows:
             columns["rating"] = self.display.rating(mu, sigma, n_rounds, stop - 1)
         columns["last_time_seconds"] = self.ends[last_round[rated]]
         return States(rated, columns, latest[rated], self._components_before(stop, state["n_rounds"]))
+
+    def season_rows(self, first: int, stop: int) -> Iterator[Columns]:
+        for part, file in zip(self.parts, self.manifest.parts, strict=True):
+            if file.start < stop and first < file.stop:
+                yield part.rows_between(first, stop)
 
     @cached_property
     def last_time_seconds(self) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +24,7 @@ from ..results.smoothed import RunSmoothing, times_of_rows
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import TitlesChoice
 from .dates import SmoothedPlayer
+from .seasonal.figures import Columns
 
 _PATH = ("smooth_mu", "smooth_sigma", "log_gain", "round_index")
 _OPPONENT, _POINTS = pa.field("opponent", pa.int32()), pa.field("points", pa.float64())
@@ -57,6 +58,12 @@ class LakeRows(RatedRounds):
     def board(self, states: States) -> pa.Table:
         titles = self.format(self.display, self._titles).titles
         return board_table(states, self.handles_of(states.players), titles, self.places, self.uncertainty)
+
+    def season_rows(self, first: int, stop: int) -> Iterator[Columns]:
+        names = ("player", "round_index", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")
+        for _, table in self.walk(first, stop, names, self._on_progress) if first < stop else ():
+            rows = self.with_ratings(table, self.display)
+            yield {name: rows.column(name).to_numpy() for name in rows.column_names}
 
     def history_rows(self, players: Sequence[int]) -> pa.Table:
         wanted = pa.array(players, pa.int32())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,6 +17,7 @@ from ranklake.storage import Lake
 
 from ..common.text import count
 from ..common.times import count_until, spelled
+from ..events.seasons import Season
 from ..results.attributes import attribute_names, values_of
 from ..results.components import groups_in
 from ..results.groups import has_value
@@ -27,6 +28,7 @@ from ..results.rated_rounds import RatedRounds
 from ..results.smoothed import RunSmoothing
 from ..results.states import NO_END, States
 from .kept import Kept
+from .seasonal.figures import Columns, with_season
 
 if TYPE_CHECKING:
     from ..results.display import Display
@@ -63,6 +65,9 @@ class Rows(Protocol):
     def board(self, states: States) -> pa.Table:
         """The leaderboard of some states; columns as in ``PUBLISHED["leaderboard"]``."""
 
+    def season_rows(self, first: int, stop: int) -> Iterable[Columns]:
+        """Rated rows of the rounds from ``first`` to ``stop``, for :func:`.seasonal.figures.with_season`."""
+
 
 def leaderboard(rows: Rows, at: int | None = None) -> pa.Table:
     """All rated players, best first, as ``PUBLISHED["leaderboard"]``, full precision; no row if none was rated by then.
@@ -88,6 +93,17 @@ def leaderboard(rows: Rows, at: int | None = None) -> pa.Table:
         sigma, rating = idle_rating(rows.display, mu, sigma, n_rounds, last, at, stop - 1)
         states = replace(states, columns=states.columns | {"sigma": sigma, "rating": rating})
     return rows.board(states)
+
+
+def season_leaderboard(rows: Rows, season: Season) -> pa.Table:
+    """All players rated by the end of a season, as :func:`leaderboard`, with ``SEASON_COLUMNS``.
+
+    The state of the last season is that of now; of another one, that after its last round, before the next event.
+    O(rows of the rounds until its end).
+    """
+    past = season.end_seconds is not None
+    board = rows.board(rows.states_before(season.stop_round)) if past else rows.leaderboard_table
+    return with_season(board, rows.season_rows(season.first_round, season.stop_round), rows.display)
 
 
 def all_time_leaderboard(lake: Lake, run_name: str, deviations: float | None = None) -> pa.Table:

@@ -22,6 +22,7 @@ from ranklake.storage.names.search import Search
 
 from ..common.progress import ProgressCallback, not_shown
 from ..common.times import count_until, spelled
+from ..events.seasons import Season, season_named, seasons_of
 from ..publication.root import IndexManifest, read_manifest, source_digest
 from ..results.components import Components, apart, groups_in, in_component, with_large
 from ..results.groups import board_values, check_value, group_table, has_value, team_of
@@ -35,7 +36,8 @@ from ..results.titles import TitlesChoice, titles_of
 from .comparison import compare
 from .contests import history
 from .index_rows import IndexRows
-from .leaderboard import first_end, leaderboard
+from .leaderboard import first_end, leaderboard, season_leaderboard
+from .seasonal.figures import SEASON_ROUNDS
 
 if TYPE_CHECKING:
     from ranklake.rating_kernels import System
@@ -102,6 +104,7 @@ class RatedRun:
         on_progress: ProgressCallback = not_shown,
         places: PlaceOptions | None = None,
         among_each_other: bool = False,
+        season: str | None = None,
     ) -> pa.Table:
         """All rated players, best first, as :func:`ranklake.flows.answers.leaderboard.leaderboard`, with the columns of
         :func:`ranklake.flows.results.ranks.ranked`.
@@ -113,12 +116,18 @@ class RatedRun:
         ``component``: only players of this component; places are among them. Places are within components if two are
         large, and the column ``component`` is only there then.
         ``places``: by default those of the run.
+        ``season``: the state at the end of this season, with ``SEASON_COLUMNS``; ``min_rounds`` of the places counts
+        its rounds only. It is 1 by default.
         Raises ``ValueError`` if ``at`` is out of range, or there is no such component.
         Raises ``LakeError`` if there is no such run, it has no rounds yet, none of its rated rounds had ended by then,
-        or nobody has such an attribute or value.
+        nobody has such an attribute or value, or there is no such season.
         """
-        everybody, ranked_by = self._everybody(at, on_progress)
-        places = places or self.places
+        ranked_by, rounds = None, "n_rounds"
+        if season is None:
+            everybody, ranked_by = self._everybody(at, on_progress)
+        else:
+            everybody, rounds = self._at_end(self.season(season), on_progress), SEASON_ROUNDS
+        places = places or (self.places if season is None else self.places.changed(min_rounds=1))
         board = with_large(everybody, places.min_rounds)
         board = board if component is None else board.filter(pa.array(in_component(everybody, component)))
         board = board if active is None else active_players(board, active, at)
@@ -131,8 +140,19 @@ class RatedRun:
         board = board.filter(chosen) if among_each_other else board
         group, others = groups_in(board), active is not None or component is not None or among_each_other
         if places != ranked_by or others or group is not None:
-            board = ranked(board, places, self.system.uncertainty, group)
+            board = ranked(board, places, self.system.uncertainty, group, rounds)
         return board if among_each_other else board.filter(chosen)
+
+    def seasons(self) -> list[Season]:
+        """The seasons of its data set, with the rounds of this run."""
+        return seasons_of(self.dataset.events(), RatedRounds(self.lake, self.name).ends)
+
+    def season(self, name: str) -> Season:
+        """A season by name, or the ``current`` one; raises as :func:`.season_named`."""
+        return season_named(self.seasons(), name, RatedRounds(self.lake, self.name).ends, self.dataset.name)
+
+    def _at_end(self, season: Season, on_progress: ProgressCallback) -> pa.Table:
+        return season_leaderboard(self._whole_index() or self._rounds(on_progress), season)
 
     def groups(self, attribute: str, board: pa.Table) -> pa.Table:
         """The groups of the players of a leaderboard by an attribute, best first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from ranklake.storage import Dataset, Event, MissingError
 from ranklake.storage.datasets.tables.events import ALL, positions
 from ranklake.storage.names.hints import hint, near_names
 
+from ..common.text import listed
 from ..common.times import spelled
 
 CURRENT = "current"  # the season of the last contest, or a later one that has begun
@@ -94,32 +96,48 @@ def ends_of(dataset: Dataset) -> npt.NDArray[np.int64]:
 
 def seasons(dataset: Dataset) -> list[Season]:
     """All seasons in order; contests before the first one are of none."""
-    events = list(dataset.events())
-    ends: list[int | None] = [*(event.time_seconds for event in events[1:]), None]
-    first = [*positions(events, ends_of(dataset)), dataset.contests.num_rows]
+    return seasons_of(dataset.events(), ends_of(dataset))
+
+
+def seasons_of(events: Iterable[Event], ends: npt.NDArray[np.int64]) -> list[Season]:
+    """The seasons that events in order begin, of rounds that ended at ``ends`` (int64[n]), UTC seconds; 0 if unknown.
+
+    A run that is behind its data set has rounds of its own, and so has each season of them.
+    """
+    events = list(events)
+    times: list[int | None] = [*(event.time_seconds for event in events[1:]), None]
+    first = [*positions(events, ends), len(ends)]
     return [
-        Season(event, end, start, stop) for event, end, start, stop in zip(events, ends, first, first[1:], strict=False)
+        Season(event, end, start, stop)
+        for event, end, start, stop in zip(events, times, first, first[1:], strict=False)
     ]
 
 
 def season_at(dataset: Dataset, time_seconds: int) -> Season | None:
     """The season at a time, UTC seconds; None before the first one."""
-    return next((one for one in reversed(seasons(dataset)) if one.start_seconds <= time_seconds), None)
+    return _at(seasons(dataset), time_seconds)
+
+
+def _at(found: Sequence[Season], time_seconds: int) -> Season | None:
+    return next((one for one in reversed(found) if one.start_seconds <= time_seconds), None)
 
 
 def find_season(dataset: Dataset, name: str) -> Season:
-    """A season by name; ``current`` is that of the last contest, or the last one if the data set has no contests.
+    """A season of a data set by name; see :func:`season_named`."""
+    return season_named(seasons(dataset), name, ends_of(dataset), dataset.name)
 
-    Raises MissingError: there is none; names near ones.
+
+def season_named(found: Sequence[Season], name: str, ends: npt.NDArray[np.int64], dataset: str) -> Season:
+    """One of some seasons by name; ``current`` is that of the last round, or the first one if there are no rounds.
+
+    ``ends``: as of :func:`seasons_of`.
+    Raises MissingError: there is none; names those that exist.
     """
-    found = seasons(dataset)
     if name == CURRENT and found:
-        last = season_at(dataset, int(ends_of(dataset).max(initial=0)))
-        return last or found[0]
+        return _at(found, int(ends.max(initial=0))) or found[0]
     for one in found:
         if one.name == name:
             return one
     names = [one.name for one in found]
-    near = hint(name, near_names(name, names))
-    about = near or f"; `ranklake season list --dataset {dataset.name}` shows all seasons"
-    raise MissingError(f"data set {dataset.name} has no season {name!r}{about}")
+    there = f"; there are: {listed(names)}" if names else "; `ranklake season start` begins one"
+    raise MissingError(f"data set {dataset} has no season {name!r}{hint(name, near_names(name, names))}{there}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -99,6 +100,14 @@ class IndexPart:
             "player": self._player, "round_index": self._round, "rating": self._rating, "sigma": sigma,
             "n_rounds": n_before + np.int32(1),
         }  # fmt: skip
+
+    def rows_between(self, start: int, stop: int) -> dict[str, npt.NDArray[Any]]:
+        """Columns of the rows of the rounds from ``start`` to ``stop``, in order of players and their rounds."""
+        rows = np.flatnonzero((self._round >= start) & (self._round < stop))
+        names = ("mu_prior", "sigma_prior", "mu", "sigma", "n_before")
+        found = {name: self._rows.column(name).chunk(0).to_numpy()[rows] for name in names}
+        player, index, rating = self._player[rows], self._round[rows], self._rating[rows]
+        return found | {"player": player, "round_index": index, "rating": rating}
 
     def n_rows(self, round_index: int) -> int:
         """Number of rows of a round."""

@@ -10,14 +10,16 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from ranklake.storage.lake.schemas import PLACES
+from ranklake.storage.lake.schemas import PLACES, SEASON_COLUMNS
 from ranklake.storage.names.hints import unknown_names
 
 from ..answers.frame_rows import FrameRows
-from ..answers.leaderboard import first_end, leaderboard
+from ..answers.leaderboard import first_end, leaderboard, season_leaderboard
+from ..answers.seasonal.figures import SEASON_ROUNDS
 from ..common.arguments import check_names
 from ..common.text import count, described
 from ..common.times import parse_time, spelled
+from ..events.seasons import Season
 from ..frames.notebook import warn_user
 from ..plotting.figures import drawing, new_figure
 from ..plotting.plots import MOST_PLAYERS, histogram, players_figure
@@ -32,7 +34,10 @@ from ..results.titles import NONE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_COLUMNS = ("rating", "mu", "sigma", "n_rounds", "last_time_seconds", "percentile")
+_COLUMNS = (
+    "rating", "mu", "sigma", "n_rounds", "last_time_seconds", "percentile", "component", *PLACES.names,
+    *SEASON_COLUMNS.names,
+)  # fmt: skip
 _DRAWN = ("round_index", "time_seconds", "perf", "mu", "sigma", "rating")
 
 
@@ -44,18 +49,21 @@ def leaderboard_of(
     options: PlaceOptions,
     provisional: str,
     component: int | None = None,
+    season: Season | None = None,
 ) -> pd.DataFrame:
     """Players of whom the last round is not before ``since``; best first, ties by name.
 
     Places and percentiles are among these players, within the ``component`` if two are large. Warns of those of
     ``among`` without a rating. ``attrs`` has ``n_provisional``, the number of provisional players.
+    ``season``: the state at its end, with ``SEASON_COLUMNS``, whose rounds alone make a place.
 
     Raises ValueError: no contest had ended by ``at``, or a time is none.
     """
     at, since = (None if time is None else parse_time(time, name) for time, name in ((at, "at"), (since, "since")))
     if among is not None:
         check_names(among)
-    everybody = leaderboard(rows, at)
+    everybody = leaderboard(rows, at) if season is None else season_leaderboard(rows, season)
+    rounds = "n_rounds" if season is None else SEASON_ROUNDS
     board = with_large(everybody, options.min_rounds)
     if at is not None and not board.num_rows:
         why = first_end(rows, "the first one", "the contests")
@@ -72,10 +80,10 @@ def leaderboard_of(
         if unknown := [player for player in among if player not in rated]:
             warn_user(f"among has players without a rating: {unknown_names(unknown, set(rows.players))}")
     board = board.append_column("row", pa.array(np.arange(board.num_rows))).filter(pa.array(shown))
-    board = ranked(board, options, rows.display.system.uncertainty, groups_in(board))
+    board = ranked(board, options, rows.display.system.uncertainty, groups_in(board), rounds)
     n_provisional = chosen(board, "only").num_rows
     board = chosen(board, provisional)
-    names = [name for name in (*_COLUMNS, "component", *PLACES.names) if name in board.column_names]
+    names = [name for name in _COLUMNS if name in board.column_names]
     columns = {name: _column(board.column(name)) for name in ("place", *names)}
     frame = pd.DataFrame({"place": columns.pop("place"), "player": players[board.column("row").to_numpy()], **columns})
     frame.attrs["n_provisional"] = n_provisional

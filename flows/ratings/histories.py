@@ -21,6 +21,7 @@ from ..answers.dates import DatesDifference, SmoothedPlayer
 from ..answers.rated_run import RatedRun
 from ..chances.record import RunChances, learnt_chances
 from ..common.configuration.settings import check_times
+from ..events.seasons import Season
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.history import smooth_results
 from ..frames.kinds import SUFFIX
@@ -174,6 +175,10 @@ class RunHistory:
     def between(self, player: str, start: int, end: int) -> DatesDifference:
         """The difference of a player's skill between two dates, by the smoothing of the run."""
         return RatedRun(Lake.open(self.lake), self.run).between(player, start, end)
+
+    def season(self, name: str) -> Season:
+        """A season of the data set, with the rounds of the run; ``MissingError`` names those that exist."""
+        return RatedRun(Lake.open(self.lake), self.run).season(name)
 
     def chances(self) -> RunChances | None:
         """What the run has learnt of games between two; None if the contests have more participants."""

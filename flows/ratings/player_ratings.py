@@ -15,6 +15,7 @@ from ..answers.frame_rows import FrameRows
 from ..chances.to_come import GamesToCome
 from ..common.arguments import check_names, checked
 from ..common.configuration.settings import check_uncertainty, params_to_json
+from ..events.seasons import Season
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, to_pandas
 from ..frames.lineup import members_of
@@ -109,6 +110,8 @@ class PlayerRatings(Generic[FrameT]):
         among: Collection[Any] | None = None,
         component: int | None = None,
         deviations: float | None = None,
+        season: str | None = None,
+        placement: int | None = None,
     ) -> FrameT:
         """All rated players, best first.
 
@@ -135,6 +138,10 @@ class PlayerRatings(Generic[FrameT]):
         deviations
             The display rating is mu - deviations (sigma - its limit); by default the factor of the system, or of the
             preset of a run.
+        season
+            The state at the end of this season of the data set of a run, or of ``"current"``.
+        placement
+            Contests of the season that a player needs for a place, 1 by default; others are provisional.
 
         Returns
         -------
@@ -144,6 +151,7 @@ class PlayerRatings(Generic[FrameT]):
             results. Places and percentiles are among the players that are left. A provisional player has neither place
             nor percentile nor interval nor tier. A system without an uncertainty has neither intervals nor tiers.
             If two components are large, places are within them, and there is the column ``component``.
+            With a ``season`` also ``season_rounds, season_start_rating, season_best, season_change``.
             ``attrs["n_provisional"]`` of pandas is the number of provisional players.
 
         Raises
@@ -151,12 +159,18 @@ class PlayerRatings(Generic[FrameT]):
         ValueError
             ``top`` is negative, ``since`` or ``at`` is no time, no contest had ended by ``at``, there is no such
             ``component``, a number is out of range, or the system has no uncertainty and ``max_sigma``, ``interval`` or
-            ``rule`` is given.
+            ``rule`` is given. There is a ``season``, and the ratings are not of a run of a lake, or ``at`` or
+            ``min_rounds`` is given; or there is a ``placement`` without a season.
+        LakeError
+            The data set of the run has no such season; the message names those it has.
         """
         if top is not None and top < 0:
             raise ValueError(f"top must be >= 0 rows, got {top}")
         places = {"min_rounds": min_rounds, "max_sigma": max_sigma, "interval": interval, "rule": rule}
-        table = self._leaderboard(places, provisional, since, at, among, deviations, component)
+        chosen = self._season_of(season, placement, at, min_rounds)
+        if chosen is not None:
+            places["min_rounds"] = 1 if placement is None else placement
+        table = self._leaderboard(places, provisional, since, at, among, deviations, component, chosen)
         leaderboard: FrameT = as_kind(table if top is None else table.head(top), self._kind)
         return leaderboard
 
@@ -334,6 +348,7 @@ class PlayerRatings(Generic[FrameT]):
         among: Collection[Any] | None,
         deviations: float | None,
         component: int | None = None,
+        season: Season | None = None,
     ) -> pd.DataFrame:
         beliefs = self._beliefs
         if provisional not in PROVISIONAL:
@@ -346,10 +361,27 @@ class PlayerRatings(Generic[FrameT]):
         rows = FrameRows(
             beliefs.players, beliefs.columns, display, lambda: to_pandas(self.history), self._components_before
         )
-        table = leaderboard_of(rows, at, since, among, options, provisional, component)
+        table = leaderboard_of(rows, at, since, among, options, provisional, component, season)
         if at is None and component is None:
             self._warn_of_components()
         return table
+
+    def _season_of(self, name: str | None, placement: int | None, at: Any, min_rounds: int | None) -> Season | None:
+        """The season of a leaderboard, None without a name; refuses what does not go with one."""
+        if name is None:
+            if placement is not None:
+                raise ValueError("placement counts the contests of a season: give season")
+            return None
+        if at is not None:
+            raise ValueError("season takes no at: its state is that at its end")
+        if min_rounds is not None:
+            raise ValueError("min_rounds counts all contests; with season, give placement")
+        if placement is not None and placement < 1:
+            raise ValueError(f"placement must be >= 1 contests, got {placement}")
+        return self._find_season(name)
+
+    def _find_season(self, name: str) -> Season:
+        raise ValueError(f"season {name!r}: only ratings of a run of a lake have seasons, which are of its data set")
 
     def _components_before(self, stop: int | None = None) -> Components | None:
         """Who met whom before a round, or in all, by the order of the players of the beliefs; None if not known."""

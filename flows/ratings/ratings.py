@@ -25,6 +25,7 @@ from ..common.configuration.settings import SystemName, check_rounds_matter, fin
 from ..common.text import count
 from ..common.times import parse_time
 from ..evaluation.frames import evaluate_history
+from ..events.seasons import Season
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs
 from ..frames.kinds import as_kind, open_frame, to_pandas
 from ..frames.notebook import titled_table, warn_user
@@ -295,6 +296,9 @@ class Ratings(PlayerRatings[FrameT]):
         if found.note:
             warn_user(found.note)
         return found
+
+    def _find_season(self, name: str) -> Season:
+        return super()._find_season(name) if self._source is None else self._source.season(name)
 
     def _find_chances(self) -> RunChances | None:
         if self._source is not None:

@@ -16,7 +16,9 @@ from .places import Groups, PlaceOptions, intervals, percentiles, places, tiers
 PROVISIONAL = ("hide", "show", "only")  # what a leaderboard does with provisional players
 
 
-def ranked(board: pa.Table, options: PlaceOptions, uncertainty: float, group: Groups = None) -> pa.Table:
+def ranked(
+    board: pa.Table, options: PlaceOptions, uncertainty: float, group: Groups = None, rounds: str = "n_rounds"
+) -> pa.Table:
     """A leaderboard with places among the players that are not provisional, and the columns ``PLACES``.
 
     Provisional players have neither place nor percentile nor interval nor tier, and do not count for others.
@@ -25,10 +27,11 @@ def ranked(board: pa.Table, options: PlaceOptions, uncertainty: float, group: Gr
     neither interval nor tier, and these columns are left out.
     ``group``: of each row; players of different groups do not compare, and places are those in the group. By default
     those are components, if two are large.
+    ``rounds``: the column of the rounds of which a player needs ``min_rounds``.
     """
-    numbers = {name: board.column(name).to_numpy() for name in ("rating", "mu", "sigma", "n_rounds")}
+    numbers = {name: board.column(name).to_numpy() for name in ("rating", "mu", "sigma", rounds)}
     spread = numbers["sigma"] if uncertainty else np.zeros(board.num_rows)  # a volatility makes nobody provisional
-    provisional = options.provisional(numbers["n_rounds"], spread)
+    provisional = options.provisional(numbers[rounds], spread)
     counted = np.flatnonzero(~provisional)
     rating, mu, deviation = (numbers[name][counted] for name in ("rating", "mu", "sigma"))
     group = compared_in(board, options.min_rounds) if group is None else group

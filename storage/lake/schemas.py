@@ -409,6 +409,24 @@ PLACES = pa.schema(
     ]
 )
 
+# Columns of the leaderboard of a season; see :func:`ranklake.flows.answers.leaderboard.season_leaderboard`.
+SEASON_COLUMNS = pa.schema(
+    [
+        _field("season_rounds", pa.int32(), "rounds of the season that were rated", "rounds"),
+        _field(
+            "season_start_rating",
+            pa.float64(),
+            "rating brought to the first round of the season, after a reset; null for newcomers and without a round",
+            "rating points",
+            nullable=True,
+        ),
+        _field(
+            "season_best", pa.float64(), "highest rating after a round of the season", "rating points", nullable=True
+        ),
+        _field("season_change", pa.float64(), "rating - season_start_rating", "rating points", nullable=True),
+    ]
+)
+
 _CONTESTS = pa.schema(
     [
         ROUNDS.field("round_index"),

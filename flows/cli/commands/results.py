@@ -46,6 +46,10 @@ from ..terminal.process import without_pandas
               "and after: smooth_mu - 2 smooth_sigma of `ranklake smooth`.")  # fmt: skip
 @click.option("--at", type=TIME, help="The state at this time, UTC: after the contests that had ended, with the "
               "uncertainty of the days since.")  # fmt: skip
+@click.option("--season", metavar="NAME", help="The players of this season, or of `current`: the state at its end, "
+              "with their contests and the change of their rating in it.")  # fmt: skip
+@click.option("--placement", type=click.IntRange(1, 2**31 - 1), metavar="N", help="Contests of the season that a "
+              "player needs for a place, 1 by default; others are provisional.")  # fmt: skip
 @click.option("--active", type=AGE, help="Only players with a contest in this time, as 90d, 26w or 1y, before --at "
               "or the last contest; places and percentiles are among them.")  # fmt: skip
 @click.option("--where", "conditions", multiple=True, metavar="ATTRIBUTE=VALUE", help="Only players with this value of "
@@ -69,6 +73,8 @@ def leaderboard(
     everybody: bool,
     all_time: bool,
     at: int | None,
+    season: str | None,
+    placement: int | None,
     active: int | None,
     conditions: tuple[str, ...],
     among_each_other: bool,
@@ -95,6 +101,12 @@ def leaderboard(
             raise ValueError("--all-time has neither provisional players nor intervals of places nor tiers")
         if tiers and (attribute is not None or form.name != "table"):
             raise ValueError("--tiers draws lines in a table of players; csv and json have the column tier")
+        if season is not None and (at is not None or all_time):
+            raise ValueError("--season takes neither --at nor --all-time: its state is that at its end")
+        if placement is not None and season is None:
+            raise ValueError("--placement counts the contests of a season: give --season")
+        if season is not None and "min_rounds" in places:
+            raise ValueError("--min-rounds counts all contests; with --season, give --placement")
         if among_each_other and not conditions:
             raise ValueError("--among is for the players of --where: give a condition")
         if wrong := [condition for condition in conditions if "=" not in condition]:
@@ -112,8 +124,10 @@ def leaderboard(
     else:
         where = [(name, value) for name, _, value in (condition.partition("=") for condition in conditions)]
         options = shown_places(rated, places, "--tiers" if tiers else "")
+        if season is not None:
+            options = options.changed(min_rounds=placement or 1)
         with progress(f"reading {chosen.run}", "participations") as update, usage():
-            table = rated.leaderboard(at, active, where, component, update, options, among_each_other)
+            table = rated.leaderboard(at, active, where, component, update, options, among_each_other, season)
         n_players, table = table.num_rows, with_provisional(table, provisional)
         n_hidden = n_players - table.num_rows if provisional == "hide" else 0
         table = in_tiers(table) if tiers else table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from rich.table import Table
@@ -39,7 +39,8 @@ def leaderboard_table(
     within = [name for name in ("component", *(["tier"] if tiers else [])) if name in rows.column_names]
     columns = dict.fromkeys((*within, "place", *sure, "rating"), NUMBER)
     columns |= {**dict.fromkeys(titled, WHOLE), "handle": NAME}
-    columns |= dict.fromkeys(("mu", "sigma", "rounds", "last", "highest", "percentile"), NUMBER)
+    of_season = _OF_SEASON if "season_rounds" in rows.column_names else ()
+    columns |= dict.fromkeys((*of_season, "mu", "sigma", "rounds", "last", "highest", "percentile"), NUMBER)
     hide = ("percentile", "sigma", "mu", "highest", "last", *sure, "rounds", "title")
     caption = f"{rows.num_rows:,} of {count(n_players, 'player')}"
     caption += ", places within components" if "component" in within else ""
@@ -56,6 +57,7 @@ def leaderboard_table(
             *([_interval(row["place_high"], row["place_low"])] if sure else []),
             Text(form.rating(row["rating"]) + "?" * row["provisional"], colour),
             *(Text(cell(row[name] or ""), colour) for name in (*titled, "handle")),
+            *(_season_cells(row, form) if of_season else ()),
             form.belief(row["mu"]),
             form.belief(row["sigma"]),
             f"{row['n_rounds']:,}",
@@ -64,6 +66,16 @@ def leaderboard_table(
             "" if row["provisional"] else f"{rounded_down(row['percentile']):.2f}",
         )
     return table
+
+
+_OF_SEASON = ("in season", "start", "best", "change")
+
+
+def _season_cells(row: dict[str, Any], form: RatingFormat) -> list[str]:
+    """The cells of :data:`_OF_SEASON`."""
+    start, best, change = (row[f"season_{name}"] for name in ("start_rating", "best", "change"))
+    shown = ["" if value is None else form.rating(value) for value in (start, best)]
+    return [f"{row['season_rounds']:,}", *shown, "" if change is None else form.change(change)]
 
 
 def _place(place: int | None) -> str:

@@ -1,0 +1,1 @@
+"""Answers about the seasons of a run."""
