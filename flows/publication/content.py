@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Lake
+from ranklake.storage.datasets.player_attributes import player_attributes
 from ranklake.storage.datasets.results import StoredResults
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.access.lake import digest_of_facts
@@ -23,7 +24,6 @@ from ..chances.to_come import to_published
 from ..common.brand import UNBRANDED, Brand
 from ..common.progress import ProgressCallback, in_parts, not_shown
 from ..entrants.explained import explained_by
-from ..results.attributes import player_attributes
 from ..results.components import Components
 from ..results.display import Display
 from ..results.groups import groups_of

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Dataset, LakeError
-
-from ..results.attributes import player_attributes
+from ranklake.storage.datasets.player_attributes import player_attributes
 
 if TYPE_CHECKING:
     from ranklake.rating_kernels.core.limits import Limits

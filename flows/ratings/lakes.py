@@ -10,11 +10,11 @@ import pandas as pd
 from ranklake.storage import Dataset
 from ranklake.storage import Lake as StoredLake
 from ranklake.storage import Run as StoredRun
+from ranklake.storage.datasets.player_attributes import player_attributes
 from ranklake.storage.lake.access.files import find_lake
 from ranklake.storage.lake.limits import Limits
 
 from ..common.arguments import checked
-from ..results.attributes import player_attributes
 from .ratings import Ratings
 
 

@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Dataset, LakeError
+from ranklake.storage.datasets.player_attributes import player_attributes
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES
 
 from ..common.text import quoted
-from .attributes import attribute_names, grouping, player_attributes, values_of
+from .attributes import attribute_names, grouping, values_of
 from .places import places
 
 SCALE = 400.0  # rating points between odds of ten to one

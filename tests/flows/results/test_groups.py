@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 from ranklake import predict, rate_history, team_rating
 from ranklake.flows.ingestion.attributes import record_attributes
-from ranklake.flows.results.attributes import player_attributes
 from ranklake.flows.results.groups import board_values, group_level, group_ratings, group_table, has_value
 from ranklake.flows.results.ranks import among
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.limits import MAX_COLUMNS
 from ranklake.storage import Dataset, Lake, LakeError
+from ranklake.storage.datasets.player_attributes import player_attributes
 from ranklake.storage.lake.layout import attributes_file
 from ranklake.storage.maintenance.verify import verify_dataset
 

@@ -15,10 +15,10 @@ from helpers.sites import manifest, published, unpacked, version
 
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.pages.views import groups as groups_page
-from ranklake.flows.results.attributes import player_attributes
 from ranklake.flows.results.groups import groups_of
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Dataset, Lake
+from ranklake.storage.datasets.player_attributes import player_attributes
 
 pytest.importorskip("jinja2")
 QUARTER = 91 * 86_400
