@@ -62,10 +62,10 @@ def season_event(
 def check_event(dataset: Dataset, event: Event) -> str:
     """Check an event against the data set that it is for; returns a warning, empty without one.
 
-    Raises LakeError: its name is in use, its time is within a period of games, or nobody has the attribute of its
-    players.
+    Raises LakeError: another season has its name, its time is within a period of games, or nobody has the attribute of
+    its players.
     """
-    dataset.events().check_new(event.name)
+    dataset.events().same(event)
     check_position(dataset, event)
     if (chosen := event.attribute) is not None:
         _check_attribute(dataset, *chosen)

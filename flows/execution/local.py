@@ -10,7 +10,7 @@ import numpy as np
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 
 from ..engines.threads import Threads
-from .rater import BeliefColumns, HandOver
+from .rater import BeliefColumns, BeliefReset, HandOver, mean_of_rated
 from .rounds import rate_rounds
 
 T = TypeVar("T")
@@ -29,6 +29,11 @@ class LocalRater:
     def rate_batches(self, batches: Iterable[Rounds]) -> Iterator[Outcome]:
         for rounds in batches:
             yield rate_rounds(self._system, self._params, self._beliefs, rounds, self._engine)
+
+    def reset(self, reset: BeliefReset) -> None:
+        beliefs, centre = self._beliefs, reset.centre
+        centre = mean_of_rated(beliefs.mu, beliefs.n_rounds) if centre is None else centre
+        reset.apply(self._system, self._params, beliefs, centre)
 
     def columns(self) -> BeliefColumns:
         return self._beliefs.columns(self._engine.map)

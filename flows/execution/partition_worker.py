@@ -28,7 +28,7 @@ from ranklake.rating_kernels.core.system import Summary, select_rows
 from ranklake.rating_kernels.warm import warm
 
 from ..engines.protocols import RemoteCall
-from .rater import BeliefColumns, HandOver
+from .rater import BeliefColumns, BeliefReset, HandOver
 
 Arrays = list[npt.NDArray[Any]]
 RoundMetadata = dict[str, Any]  # what a round has but its rows: time_seconds, weight and so on
@@ -142,6 +142,14 @@ class PartitionWorker(ActorState):
     def sums(self) -> Longs | None:
         """The sums over this partition's players by which the last round changes what all share."""
         return self._sums
+
+    def reset(self, reset: BeliefReset, centre: float) -> None:
+        """Reset beliefs of this partition's players; ``reset.players`` is the mask of its rows."""
+        reset.apply(self._system, self._params, self._beliefs, centre)
+
+    def ratings(self, n_rows: int) -> BeliefColumns:
+        """The ratings of this partition's players, and their numbers of rounds."""
+        return {"mu": self._beliefs.mu[:n_rows].copy(), "n_rounds": self._beliefs.n_rounds[:n_rows].copy()}
 
     def columns(self, n_rows: int) -> BeliefColumns:
         return self._beliefs.take(np.arange(n_rows))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -29,7 +30,7 @@ from .batches import Batch, Stage
 from .outcomes import check_outcome
 from .partition_worker import PartitionWorker, diffuse, pack
 from .partitioning import Partitioning, positions
-from .rater import BeliefColumns, HandOver
+from .rater import BeliefColumns, BeliefReset, HandOver, mean_of_rated
 from .rounds import check_rounds, rate_few, split_batches
 
 P = ParamSpec("P")
@@ -79,6 +80,23 @@ class PartitionedRater:
             if now.completes is not None:
                 yield now.completes
             now, following, second = following, second, after
+
+    def reset(self, reset: BeliefReset) -> None:
+        self._check_idle()
+        since = time.perf_counter()
+        centre = self._mean() if reset.centre is None else reset.centre
+        calls: list[list[RemoteCall]] = []
+        for own in self._partitioning.players():
+            players = None if reset.players is None else reset.players[own[own < len(reset.players)]]
+            calls.append([("reset", (replace(reset, players=players), centre))])
+        self._call(calls, self._n_players)
+        self._record_phase("resets", since)
+
+    def _mean(self) -> float:
+        """The mean rating of all players with a round."""
+        calls: list[list[RemoteCall]] = [[("ratings", (len(own),))] for own in self._partitioning.players()]
+        columns = self._partitioning.merge([reply[0] for reply in self._call(calls, self._n_players)])
+        return mean_of_rated(columns["mu"], columns["n_rounds"])  # type: ignore[arg-type]  # one entry a player
 
     def columns(self) -> BeliefColumns:
         self._check_idle()

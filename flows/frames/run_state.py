@@ -74,7 +74,7 @@ def _committed(run: Run, dataset: Dataset) -> tuple[int, str, pa.Table]:
         newest = run.newest_segment()
         if newest is not None and newest.n_rows:
             n_rounds = newest.stop_round
-            if required_digests(run.config, dataset)[n_rounds - 1 : n_rounds] == [newest.last_digest]:
+            if required_digests(run, dataset)[n_rounds - 1 : n_rounds] == [newest.last_digest]:
                 return n_rounds - 1, newest.last_digest, dataset.contests.slice(0, n_rounds)
     chain = run.segments()
     check_rated(run, chain)

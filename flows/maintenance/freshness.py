@@ -66,7 +66,7 @@ def freshness(run: Run, dataset: Dataset, chain: Chain | None = None) -> Freshne
     on all rounds before, so the others are read only if it differs.
     """
     exclude = set(run.config.get("exclude", []))
-    digests = required_digests(run.config, dataset)
+    digests = required_digests(run, dataset)
     n_contests = len(digests)
     if chain is None:
         newest = run.newest_segment()
@@ -81,7 +81,7 @@ def freshness(run: Run, dataset: Dataset, chain: Chain | None = None) -> Freshne
         return Freshness(n_contests, n_rounds, 0, "another release of ranklake rated it")
     recorded = chain.digests
     holds = n_valid(recorded, digests)
-    why = first_break(holds, chain, dataset, exclude, exclude) if holds < n_rounds else ""
+    why = first_break(holds, chain, dataset, run, exclude, digests) if holds < n_rounds else ""
     return Freshness(n_contests, n_rounds, holds, why)
 
 

@@ -79,14 +79,19 @@ class Eligibility:
             entry = pa.table([pa.array([contest] * len(new)), names, pa.array(ratings[new])], schema=ENTRY)
         return self._limits.decide(part, ratings), entry
 
+    @property
+    def waits(self) -> bool:
+        """Whether a contest has limits, so that the ratings of players are followed."""
+        return bool(self._limited.any())
+
     def restore(self, columns: dict[str, Any]) -> None:
         """Begin with stored beliefs; players beyond them are newcomers."""
-        if self._limited.any():
+        if self.waits:
             self._ratings.restore(columns)
 
     def follow(self, rounds: Rounds, outcome: Outcome) -> None:
         """Take the ratings after the next rated rounds."""
-        if self._limited.any():
+        if self.waits:
             self._ratings.follow(rounds, outcome)
 
 

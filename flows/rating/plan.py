@@ -17,13 +17,16 @@ from ..chances.settings import BESIDE_KEY
 from ..common.brand import RECORDED as BRAND
 from ..common.brand import Brand
 from ..common.skipping import Skipping, differ
+from ..events.resets import DueReset, due_resets
 from ..results.level_shifts import STEADY
 from ..results.places import RECORDED, PlaceOptions
 from ..results.titles import Titles
-from .chain import BESIDE, first_break, n_valid, round_digests
+from .chain import BESIDE, first_break, n_valid, round_contents, round_digests
 from .config import RunConfig, recorded_chances
 from .player_state import PlayerState, player_state
 from .report import RateReport
+
+RATED_FROM = ("dataset", "system", "params")  # keys of run.json: with others, what was decided at entry is decided anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Plan:
     ``config``, ``n_rounds``: the content of ``run.json``, and the number of rounds, after the rating.
     ``digests``: the required digest of each round: of its contest and of all rounds before it.
     ``state``: what the system takes from attributes of players; see :func:`.player_state.player_state`.
+    ``resets``: the resets of the data set in order, also those after the last round.
     ``excluded`` (bool[n]): mask of the excluded contests.
     ``holds``, ``kept``: number of leading rounds with the required digests; of these, rounds in complete segments.
     ``snapshots``: last rounds of the snapshots that are kept.
@@ -47,6 +51,7 @@ class Plan:
     skipping: Skipping
     digests: list[str]
     state: PlayerState
+    resets: list[DueReset]
     excluded: npt.NDArray[np.bool_]
     n_rounds: int
     holds: int
@@ -76,14 +81,18 @@ class Plan:
         exclude = _excluded(config, before, contest_ids)
         excluded = np.fromiter(map(exclude.__contains__, contest_ids), np.bool_, len(contest_ids))
         state = player_state(config.system, dataset, config.params)
-        digests = round_digests(config.digest, dataset, exclude, state)
         wanted = config.to_json() | _beside(config, {} if run is None else run.config, exclude)
+        other = run is None or any(run.config.get(key) != wanted[key] for key in RATED_FROM)
+        resets = due_resets(dataset, None if other else run)
+        digests = round_digests(config.digest, round_contents(dataset, exclude, state), resets)
         if start and start >= len(digests):
             rule = f"its last round is {len(digests) - 1}" if digests else "it is empty"
             raise MissingError(f"no round {start} in data set {config.dataset}; {rule}")
         n_rounds = len(digests) if max_rounds is None else min(max_rounds, len(digests))
         if run is None:
-            return cls(dataset, None, None, wanted, config.skipping, digests, state, excluded, n_rounds, 0, 0, [], "")
+            return cls(
+                dataset, None, None, wanted, config.skipping, digests, state, resets, excluded, n_rounds, 0, 0, [], ""
+            )
 
         chain, why = run.segments(), ""
         recorded = chain.digests
@@ -97,7 +106,7 @@ class Plan:
             others = {key for key in run.config.keys() | asked.keys() if run.config.get(key) != asked.get(key)}
             why = "another release rated it" if others - set(BESIDE) == {"numerics"} else "other parameters"
             if not others - set(BESIDE):
-                why = f"round {holds}, {first_break(holds, chain, dataset, set(before), exclude)}"
+                why = f"round {holds}, {first_break(holds, chain, dataset, run, exclude, digests)}"
         elif chain.rest:
             why = chain.reason
         snapshots = [number for number in run.snapshots() if number < kept]
@@ -109,6 +118,7 @@ class Plan:
             config.skipping,
             digests,
             state,
+            resets,
             excluded,
             n_rounds,
             holds,

@@ -26,6 +26,7 @@ from ..common.margins import check_points, has_points, uses_points
 from ..compilation.compile import CompileCallback, announce, compile_kernels, compile_parts
 from ..engines.protocols import Engine
 from ..engines.threads import Threads
+from ..events.apply import check_resets
 from ..execution.rounds import check_margins, check_team_rule
 from ..results.components import Components
 from ..results.meetings import meetings_of, store_meetings
@@ -41,7 +42,7 @@ from .config import (
     check_level_times,
 )
 from .learning import Learning, check_learning, too_many_games
-from .plan import Plan
+from .plan import RATED_FROM, Plan
 from .plan_runner import PlanRunner
 from .report import Progress, RateReport
 from .resolve import refuse_other
@@ -140,6 +141,7 @@ def checked_plan(dataset: Dataset, config: RunConfig, options: RateOptions) -> P
     check_dataset_covariates(config.params, dataset)
     check_level_times(dataset, config.level)
     check_learning(config, plan)
+    check_resets(find_system(config.system), config.params, dataset, plan.resets)
     check_contests(dataset, ~plan.excluded, plan.kept, plan.n_rounds)
     return plan
 
@@ -194,7 +196,7 @@ def truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Ru
     run = Run.create(lake, config.run, plan.config, lease) if plan.run is None else plan.run
     run.lease = lease
     if plan.run is not None:
-        other = any(run.config.get(key) != plan.config[key] for key in ("dataset", "system", "params"))
+        other = any(run.config.get(key) != plan.config[key] for key in RATED_FROM)
         if not (plan.done or other):
             run.entry_ratings()  # no round is deleted if they are damaged
         run.truncate(plan.holds, plan.chain)  # also removes the incomplete files of a crash
@@ -202,4 +204,8 @@ def truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Ru
             run.remove_entry_ratings()  # other ratings have other ratings at entry
         if run.config != plan.config:
             run.configure(plan.config)
+    known = run.reset_players() if plan.resets else {}
+    for reset in plan.resets:
+        if reset.handles is not None and reset.round_index < plan.n_rounds and reset.event.event_id not in known:
+            run.record_reset_players(reset.event.event_id, reset.handles)
     return run

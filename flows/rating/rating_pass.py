@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ranklake.rating_kernels import ConvergenceError, Rounds
 from ranklake.rating_kernels.core.ragged import from_stored
-from ranklake.storage import DamagedError, Run, StandingsPart
+from ranklake.storage import DamagedError, LakeError, Run, StandingsPart
 from ranklake.storage.lake.prefetch import prefetch
 
 from ..chances.settings import LEARNT_KEY
@@ -23,6 +23,8 @@ from ..common.adapters import ContestFacts
 from ..common.configuration.settings import find_system, rates_simultaneously
 from ..common.skipping import Skipping
 from ..engines.protocols import Engine
+from ..events.apply import belief_reset
+from ..events.resets import DueReset, by_round, cuts
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns, select_beliefs
 from ..execution.raters import open_rater
@@ -74,6 +76,7 @@ class RatingPass:
         of_games = rates_simultaneously(config.params), covariates_used(config.params)
         self._facts = ContestFacts.of(plan.dataset.contests, self._counts, *of_games)
         self._eligibility = Eligibility(run, plan.dataset, self._counts)
+        self._resets = by_round(plan.resets)
         self.rater = open_rater(self._system, config.params, plan.dataset.n_players, engine)
         if plan.state:
             self._restore(self._system.newcomers(config.params, 0).columns())
@@ -83,14 +86,29 @@ class RatingPass:
     def rate(self, start: int, stop: int) -> Iterator[RatedBatch]:
         """Rate contests ``start`` to ``stop - 1``, the next ones; yields batches of whole standings files.
 
-        A contest with limits is a batch of its own.
+        A contest with limits is a batch of its own. The resets before a contest are applied when it is the next one.
         """
-        for first, last in [(start, stop)] if self._learning is None else self._learning.legs(start, stop):
+        for first, last in self._legs(start, stop):
+            for reset in self._resets.get(first, ()):
+                self._reset(reset)
             stored = _joined(self._dataset.standings(first, last), self._least_rows)
             parts = self._eligibility.split(_read_ahead(stored))
             waiting = deque(part for part in [next(parts, None)] if part is not None)
             while waiting:
                 yield from self._rate_parts(_until_wait(waiting.popleft(), parts, waiting))
+
+    def _legs(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """The contests that are rated without a pause: until the run learns, or a reset comes."""
+        for first, last in [(start, stop)] if self._learning is None else self._learning.legs(start, stop):
+            yield from cuts(self._plan.resets, first, last)
+
+    def _reset(self, reset: DueReset) -> None:
+        try:
+            self.rater.reset(belief_reset(reset, self._params, self._dataset))
+        except (ValueError, ConvergenceError) as error:
+            raise LakeError(f"the reset of season {reset.event.name}: {error}") from error
+        if self._eligibility.waits:
+            self._eligibility.restore(self.rater.columns())
 
     def _rate_parts(self, parts: Iterator[Undecided]) -> Iterator[RatedBatch]:
         """Rate parts that the rater may read in advance."""

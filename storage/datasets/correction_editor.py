@@ -126,10 +126,12 @@ class CorrectionEditor:
         self._changed = True
 
     def start_season(self, event: Event, why: str = "") -> Event:
-        """Record a season, perhaps with a reset; returns it with its number.
+        """Record a season, perhaps with a reset; returns it with its number. The same one again changes nothing.
 
-        Raises LakeError: its name is in use. Nothing else is checked here, see ``ranklake.flows.events.start``.
+        Raises LakeError: another one has its name. Nothing else is checked here, see ``ranklake.flows.events.start``.
         """
+        if (same := self._events.same(event)) is not None:
+            return same
         added = self._events.add(event._replace(log_entry=len(self._log.entries)))
         self._log.note("season", season=(added.name, added.time_seconds), why=why)
         self._changed = True

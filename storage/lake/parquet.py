@@ -40,6 +40,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "rounds": _BY_ROUND,
     "smoothed": _BY_ROUND,
     "entry": {**_ZSTD, **_BY_CONTEST, "use_dictionary": ["contest_id", "rating"]},
+    "reset_players": {**_ZSTD, "use_dictionary": False},
     "checkpoint": {"compression": "none", "use_dictionary": False, "write_statistics": False},
 }
 

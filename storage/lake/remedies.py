@@ -96,6 +96,8 @@ def _of_run(run: str, kind: str = "", file: str = "", *_: str) -> str:
         return f"`ranklake rate --run {run} --from {int(number[0])}` rates it again"
     if kind == "rounds" and file == "chances.json":
         return f"delete it, and `ranklake rate --run {run}` makes it again"
+    if kind == "entry" and file.startswith("reset-"):
+        return f"restore it; or delete it, and `ranklake rate --run {run}` records the players of the reset anew"
     if kind == "entry":
         return f"restore it; or delete it, and `ranklake rate --run {run} --from 0` records new ratings at entry"
     if kind == "smoothing":

@@ -315,6 +315,8 @@ ENTRY = pa.schema(
     ]
 )
 
+RESET_PLAYERS = pa.schema([_field("handle", pa.string(), "name of a player of the reset when it was first applied")])
+
 # Columns of later releases: a file without a value in them lacks them, and its bytes are those of earlier releases.
 OPTIONAL = {
     "contests": (
@@ -354,6 +356,7 @@ TABLES = {
     "smoothed": SMOOTHED,
     "checkpoint": CHECKPOINT,
     "entry": ENTRY,
+    "reset_players": RESET_PLAYERS,
 }
 
 _TIME = _field("time_seconds", pa.int64(), "end of the contest; null if unknown", "UTC seconds since the epoch")

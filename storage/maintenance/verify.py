@@ -23,6 +23,7 @@ from ..lake.errors import LakeError
 from ..lake.remedies import damaged, remedy_for
 from ..runs.chances import read_chances
 from ..runs.entry_ratings import entry_files, read_entry_file
+from ..runs.reset_players import read_reset_file, reset_files
 from ..runs.run import Run
 from ..runs.segments import Segment
 
@@ -51,6 +52,11 @@ def verify_run(run: Run, on_file: Callable[[], None] = lambda: None) -> Iterator
     for name in entry_files(run.lake, run.entry_folder):
         try:
             read_entry_file(run.lake, run.entry_folder, name)
+        except LakeError as error:
+            yield str(error)
+    for name in reset_files(run.lake, run.entry_folder).values():
+        try:
+            read_reset_file(run.lake, run.entry_folder, name)
         except LakeError as error:
             yield str(error)
     try:

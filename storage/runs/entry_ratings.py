@@ -22,6 +22,7 @@ from ..lake.access.lake import Lake, digest_of
 from ..lake.errors import MissingError
 from ..lake.remedies import damaged
 from ..lake.schemas import ENTRY
+from .reset_players import PREFIX as RESETS
 
 _SUFFIX = ".parquet"
 _READS = 3  # a compaction may delete listed files before they are read
@@ -122,7 +123,8 @@ def read_entry_file(lake: Lake, folder: str, name: str) -> pa.Table:
 
 def entry_files(lake: Lake, folder: str) -> list[str]:
     """Names of the files of the record, sorted."""
-    return sorted(name for name in lake.list(folder) if name.endswith(_SUFFIX))
+    names = (name for name in lake.list(folder) if not name.startswith(RESETS))
+    return sorted(name for name in names if name.endswith(_SUFFIX))
 
 
 def write_entry_ratings(lake: Lake, folder: str, tables: Sequence[pa.Table]) -> str:

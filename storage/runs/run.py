@@ -21,6 +21,7 @@ from ..leases.roots import begin_epoch, delete_root, read_root
 from . import components, snapshots
 from .chances import chances_path
 from .entry_ratings import merge_entry_ratings, write_entry_ratings
+from .reset_players import write_reset_file
 from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file
 from .snapshot_columns import Column
 from .snapshots import EncodedPart, Part
@@ -81,8 +82,8 @@ class Run(StoredRun):
     def take_over(cls, lake: Lake, name: str, lease: Lease) -> None:
         """Begin an epoch of a run in an object store if an old writer may come back.
 
-        The rounds, what they have taught of draws, the newest valid snapshot and the ratings at entry are copied to
-        folders in which that writer does not write; see ``ranklake.storage.leases.roots``.
+        The rounds, what they have taught of draws, the newest valid snapshot, the ratings at entry and the players of
+        resets are copied to folders in which that writer does not write; see ``ranklake.storage.leases.roots``.
 
         Raises
         ------
@@ -230,12 +231,16 @@ class Run(StoredRun):
         """Record ratings at entry, before the rounds of their contests are appended; see ``schemas.ENTRY``."""
         write_entry_ratings(self._checked(), self.entry_folder, tables)
 
+    def record_reset_players(self, event_id: int, handles: Sequence[str]) -> None:
+        """Record the players of a reset, before the rounds after it are appended; see ``reset_players``."""
+        write_reset_file(self._checked(), self.entry_folder, event_id, handles)
+
     def merge_entry_ratings(self) -> None:
         """Merge the files of the ratings at entry into one; see ``entry_ratings.merge_entry_ratings``."""
         merge_entry_ratings(self._checked(), self.entry_folder)
 
     def remove_entry_ratings(self) -> None:
-        """Delete all ratings at entry, so that the next rating of each contest decides again."""
+        """Delete all ratings at entry and players of resets, so that the next rating decides again."""
         if self.lake.list(self.entry_folder):
             self._checked().delete_folder(self.entry_folder)
 

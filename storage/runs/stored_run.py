@@ -19,6 +19,7 @@ from ..lake.schemas import ROUNDS
 from ..leases.roots import names_with_root, read_root
 from . import components, snapshots
 from .entry_ratings import EntryRatings, read_entry_ratings
+from .reset_players import read_reset_file, reset_files
 from .segments import MANIFEST, Chain, Segment, read_chain, read_newest
 from .snapshot_columns import Column
 from .snapshots import SNAPSHOT_MANIFEST
@@ -157,6 +158,11 @@ class StoredRun:
         """The recorded ratings at entry; see ``entry_ratings.read_entry_ratings``."""
         return read_entry_ratings(self.lake, self.entry_folder)
 
+    def reset_players(self) -> dict[int, list[str]]:
+        """The recorded players of resets by attributes, by the number of the event; see ``reset_players``."""
+        files = reset_files(self.lake, self.entry_folder)
+        return {event_id: read_reset_file(self.lake, self.entry_folder, name) for event_id, name in files.items()}
+
     def round_digests(self, chain: Chain) -> list[str]:
         """A digest for each round of all that its ratings depend on, with the recorded ratings at entry."""
         return self.entry_ratings().with_decisions(chain.contest_ids, chain.digests)
@@ -168,7 +174,7 @@ class StoredRun:
 
     @property
     def entry_folder(self) -> str:
-        """Folder of the ratings at entry, inside the lake."""
+        """Folder of the ratings at entry and of the players of resets, inside the lake."""
         return layout.entry_folder(self.name, self._epoch)
 
     def _path(self, first_round: int, suffix: str) -> str:

@@ -112,19 +112,24 @@ class Events:
         return self._last(name, dataset, removed=False)
 
     def add(self, event: Event) -> Event:
-        """Record an event under the next number; raises LakeError if its name is in use."""
-        self.check_new(event.name)
+        """Record an event under the next number; raises LakeError as :meth:`same`."""
+        assert self.same(event) is None
         event = event._replace(event_id=len(self.rows))
         self.rows.append(event)
         return event
 
-    def check_new(self, name: str) -> None:
-        """Raise ``LakeError`` if a season in force has this name."""
-        if any(other.name == name for other in self):
+    def same(self, event: Event) -> Event | None:
+        """The event in force with the name and the facts of one that may have no number yet; None without one.
+
+        Raises LakeError: another one has its name.
+        """
+        found = next((other for other in self if other.name == event.name), None)
+        if found is not None and found._replace(event_id=event.event_id, log_entry=event.log_entry) != event:
             raise LakeError(
-                f"the name of a season must be a new one, got {name!r}, which another season has; remove that one "
-                "first (`ranklake season remove`), or choose another name"
+                f"the name of a season must be a new one, got {event.name!r}, which another season has; remove that "
+                "one first (`ranklake season remove`), or choose another name"
             )
+        return found
 
     def remove(self, name: str, dataset: str) -> Event:
         """Mark a season as removed; errors as for :meth:`find`."""

@@ -106,9 +106,13 @@ def test_season__with_a_bad_name_is_refused(lake: Lake, command: Command) -> Non
     assert "1 to 100 printable characters" in command.refuses("season", "start", " ", *start, code=2)
     assert "means the season of now" in command.refuses("season", "start", "current", *start, code=2)
     command("season", "start", "2026", *start)
-    assert "must be a new one, got '2026'" in command.refuses("season", "start", "2026", *start)
+    other = ("--at", "1970-01-05", "--dataset", "games")
+    assert "must be a new one, got '2026'" in command.refuses("season", "start", "2026", *other)
     assert "has no season '2025'" in command.refuses("season", "remove", "2025", "--dataset", "games")
     assert "has no removed season '2026'" in command.refuses("season", "undo", "2026", "--dataset", "games")
+    entries = len(Dataset.open(lake, "games").log().entries)
+    assert command("season", "start", "2026", *start).code == 0
+    assert len(Dataset.open(lake, "games").log().entries) == entries
     command("season", "remove", "2026", "--dataset", "games")
     command("season", "start", "2026", *start)
     assert "is in force" in command.refuses("season", "undo", "2026", "--dataset", "games")

@@ -12,12 +12,12 @@ import pytest
 from helpers.lakes import lake_of, often, rate_run, synthetic
 
 from ranklake.flows.common.configuration.settings import build_params, params_to_json
-from ranklake.flows.rating.chain import first_break, n_valid, round_digests
+from ranklake.flows.rating.chain import first_break, n_valid, round_contents, round_digests
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.plan import Plan
 from ranklake.flows.rating.resolve import refuse_other
 from ranklake.rating_kernels import SYSTEMS
-from ranklake.storage import Chain, Dataset, Lake, Run
+from ranklake.storage import Chain, Dataset, Events, Lake, Run
 
 TEAMS = {"team": "mean", "team_noise": "team", "credit": "joint"}
 
@@ -65,8 +65,10 @@ def test_first_break__says_what_happened_to_the_contest(
 ) -> None:
     segment: Any = SimpleNamespace(contest_ids=rated)
     chain = Chain((segment,), (), "")
-    dataset: Any = SimpleNamespace(contests=pa.table({"contest_id": present, "scored": [None] * len(present)}))
-    assert first_break(at, chain, dataset, before, exclude) == text
+    contests = pa.table({"contest_id": present, "scored": [None] * len(present)})
+    dataset: Any = SimpleNamespace(contests=contests, events=Events)
+    run: Any = SimpleNamespace(config={"exclude": before})
+    assert first_break(at, chain, dataset, run, exclude, []) == text
 
 
 @pytest.mark.parametrize("exclude", [set(), {"b"}, {"a", "c", "unknown"}])
@@ -80,7 +82,7 @@ def test_round_digests__are_each_the_digest_of_the_one_before_and_its_contest(ex
         update = b"excluded " + name.encode() if name in exclude else bytes.fromhex(content)
         digest = blake2b(digest + update, digest_size=16).digest()
         wanted.append(digest.hex())
-    assert round_digests(b"configuration", dataset, exclude, {}) == wanted
+    assert round_digests(b"configuration", round_contents(dataset, exclude, {}), []) == wanted
 
 
 @pytest.mark.parametrize(

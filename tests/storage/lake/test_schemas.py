@@ -25,6 +25,7 @@ FIXED = {
     "smoothed": "round_index contest_id player lo hi perf smooth_mu smooth_sigma cavity_mu cavity_sigma",
     "checkpoint": "mean",
     "entry": "contest_id handle rating",
+    "reset_players": "handle",
 }
 
 ROWS = {  # two rows a table, in the order of its columns
@@ -61,6 +62,7 @@ ROWS = {  # two rows a table, in the order of its columns
     ],
     "checkpoint": [(-1.5,), (5e-324,)],
     "entry": [("a", "Ünal", 1900.5), ("a", "", -3.0)],
+    "reset_players": [("Ünal",), ("",)],
 }  # fmt: skip
 EXAMPLES = {
     **{
