@@ -1,18 +1,19 @@
 """Incentive alignment: whether a better place in one round ever lowers a later rating.
 
 Counterfactual histories of one player, or of the members of a team, have other places in some rounds. The beliefs about
-all other players stay as in the original history.
+all other players stay as in the original history. A reset between two rounds is one of all players.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels import SYSTEMS, Rounds, System
+from ranklake.rating_kernels import SYSTEMS, Reset, Rounds, System
 from ranklake.rating_kernels.core.standings import Floats, Longs
 from ranklake.rating_kernels.registry import of_contests
 
@@ -30,15 +31,19 @@ _SHARING: dict[str, dict[str, Any]] = {  # a result also reaches ratings by the 
     "elo-mms, learnt drift, beta 30, gamma 100": {"learnt_drift": True, "beta": 30.0, "gamma": 100.0},
 }
 
+SEASONS = {10: Reset(1500.0, 0.6, 80.0), 20: Reset(1450.0, 0.3)}  # in a league: the resets before these rounds
+
 Stand = Callable[[int, Rounds, float], Rounds]
 """``(n, round, mu)``: the ``n``-th round with counterfactual places; ``mu`` is the first player's rating before it."""
 
 
 def other_self(
-    system: System, params: Any, rounds: Rounds, n_players: int, players: int | Longs, stand: Stand, start: int = 0
-) -> tuple[Floats, Floats]:
+    system: System, params: Any, rounds: Rounds, n_players: int, players: int | Longs, stand: Stand, start: int = 0,
+    resets: Mapping[int, Reset] = MappingProxyType({}),
+) -> tuple[Floats, Floats]:  # fmt: skip
     """The ratings of one player or of some after their rounds from ``start`` on: original and counterfactual.
 
+    ``resets``: those before rounds from ``start`` on, by number of the round.
     A state that all players share stays as it is, but for the lasting effect of the counterfactual results on it.
     """
     group = np.sort(np.atleast_1d(players))
@@ -51,6 +56,12 @@ def other_self(
     honest, another, done = [], [], start
     effect = {name: np.zeros_like(values) for name, values in beliefs.shared.items()}
     for n, at in enumerate(own[own >= start].tolist()):
+        for before in sorted(resets.keys() & range(done, at + 1)):
+            if before > done:
+                rate_rounds(system, params, beliefs, rounds.part(done, before), Serial())
+            for people in (beliefs, other):
+                system.reset(params, people, np.arange(len(people)), resets[before])
+            done = before
         if at > done:
             rate_rounds(system, params, beliefs, rounds.part(done, at), Serial())
         round = rounds.part(at, at + 1)
@@ -134,7 +145,10 @@ def better_places(rng: np.random.Generator, rounds: Rounds) -> list[tuple[int, i
     return trials
 
 
-def losses(name: str, params: Any, rounds: Rounds, at: int, player: int, place: int) -> Any:
+def losses(
+    name: str, params: Any, rounds: Rounds, at: int, player: int, place: int,
+    resets: Mapping[int, Reset] = MappingProxyType({}),
+) -> Any:  # fmt: skip
     """The decrease of each later rating by a better place in round ``at``; negative for an increase."""
     before = int(np.count_nonzero(rounds.player[: rounds.offsets[at]] == player))
 
@@ -142,7 +156,7 @@ def losses(name: str, params: Any, rounds: Rounds, at: int, player: int, place: 
         return move(round, player, place) if n == before else round
 
     n_players = int(rounds.player.max()) + 1
-    honest, better = other_self(SYSTEMS[name], params, rounds, n_players, player, stand)
+    honest, better = other_self(SYSTEMS[name], params, rounds, n_players, player, stand, resets=resets)
     return (honest - better)[before:]
 
 
@@ -152,6 +166,8 @@ def _incentives(context: ExperimentContext) -> Iterator[Part]:
     in_league, in_duels = (rounds, better_places(rng, rounds)), (games := duels(rng), better_places(rng, games))
     by_proof = {"elo-mmr": "never", "elo-mmx": "never", "elo-mms": "never", "topcoder": "may", "glicko2": "may"}
     by_proof |= dict.fromkeys(_SHARING, "may")
+    seasons = {f"{name}, resets": name for name, proved in by_proof.items() if proved == "never"}
+    by_proof |= dict.fromkeys(seasons, "never")
     rows: list[tuple[Any, ...]] = []
     cases = [(name, name, SYSTEMS[name].params(), *in_league) for name in of_contests()]
     cases += [
@@ -162,10 +178,11 @@ def _incentives(context: ExperimentContext) -> Iterator[Part]:
         for name, system in SYSTEMS.items()
         for kind in (("log", "log_lead") if system.margins else ())
     ]
+    cases += [(label, name, SYSTEMS[name].params(), *in_league) for label, name in seasons.items()]
     for label, name, params, rounds, trials in cases:
         context.on_step(label)
-        unit = float(params.sigma_init) / 350.0 or 1.0
-        found = [losses(name, params, rounds, *trial) / unit for trial in trials]
+        unit, resets = float(params.sigma_init) / 350.0 or 1.0, SEASONS if label in seasons else {}
+        found = [losses(name, params, rounds, *trial, resets) / unit for trial in trials]
         lowered = sum(bool((one > TOLERANCE).any()) for one in found)
         ratings = sum(int(np.count_nonzero(one > TOLERANCE)) for one in found)
         worst = max(0.0, *(float(one.max()) for one in found))
@@ -197,7 +214,8 @@ EXPERIMENTS = (
             "round. The order of the other players, all other results, and the beliefs about the others stay as "
             f"they were. The table counts the trials, out of {TRIALS}, in which any later rating is lower than "
             "without the better place. TrueSkill's points are scaled to those of the other systems. The "
-            f"last rows are of {DUELS} games of two with points, where a loser wins by the same margin."
+            f"rows of games are of {DUELS} games of two with points, where a loser wins by the same margin. In the "
+            f"last rows ratings are reset before rounds {listed(map(str, SEASONS), 'none')} of the league."
         ],
     ),
 )
