@@ -213,12 +213,13 @@ class LiveRuns:
         known = self._log.find([match.id for match in matches])
         new: dict[str, int] = {}  # place in the group, by id
         again: list[int] = []  # of one id with an earlier match of the group
+        fresh: set[str] = set()  # new players of the group
         for at, (match, record) in enumerate(zip(matches, known, strict=True)):
             if record is not None:
                 replies[at] = self._again(match, record)
             elif match.id in new:
                 again.append(at)
-            elif (error := self._fault(match, int(received))) is not None:
+            elif (error := self._fault(match, int(received), fresh)) is not None:
                 replies[at] = Refused(match.id, error)
             else:
                 new[match.id] = at
@@ -312,29 +313,31 @@ class LiveRuns:
         with self.lock:
             return Answer(match, record.sequence, True, self._runs.results(match, record, self.names))
 
-    def _fault(self, match: Match, now: int) -> MatchError | None:
-        """Why a new match is refused now; None if it is not."""
+    def _fault(self, match: Match, now: int, fresh: set[str]) -> MatchError | None:
+        """Why a new match is refused now; None if it is not, and its new players are then added to ``fresh``."""
         limits, options = self._options.limits, self._options
         if match.time is not None and not now - limits.behind <= match.time <= now + limits.ahead:
             span = f"within {limits.behind:,} s before and {limits.ahead:,} s after the present time, {now}"
             return MatchError("/time", f"must be {span}, got {match.time}")
         if match.id in self._runs.taken:
             return MatchError("/id", "a contest of the data set has this id; choose another one")
-        new = [
-            f"/sides/{at}/players/{number}"
+        new = {
+            handle: f"/sides/{at}/players/{number}"
             for at, side in enumerate(match.sides)
             for number, handle in enumerate(side.players)
-            if self._runs.players.is_new(handle)
-        ]
+            if handle not in fresh and self._runs.players.is_new(handle)
+        }
         if not new:
             return None
+        pointer = next(iter(new.values()))
         if options.known_players_only:
-            return MatchError(new[0], "nobody has this name, and only matches of known players are accepted")
+            return MatchError(pointer, "nobody has this name, and only matches of known players are accepted")
         if now // _MINUTE != self._minute:
             self._minute, self._new_players = now // _MINUTE, 0
         if self._new_players + len(new) > options.new_players:
-            return MatchError(new[0], f"at most {options.new_players:,} new players a minute; send it again then")
+            return MatchError(pointer, f"at most {options.new_players:,} new players a minute; send it again then")
         self._new_players += len(new)
+        fresh.update(new)
         return None
 
 

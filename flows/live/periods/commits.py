@@ -1,7 +1,7 @@
 """A period of the log becomes a part of the data set, and the results in memory become rounds of the runs.
 
 The files are those of an ingest and of `ranklake rate`, by the same functions; no match is rated again. If the process
-ends between two steps, the next one finds what is missing and rates it (:meth:`ranklake.flows.live.engine.LiveRuns.open`).
+ends between two steps, the next one finds what is missing, and rates it.
 """
 
 from __future__ import annotations
