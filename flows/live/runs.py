@@ -67,7 +67,11 @@ class OpenedRuns:
         return list(self._runs)
 
     def replay(self, log: Log) -> None:
-        """Rate the records of the log that the lake does not have."""
+        """Rate the records of the log that the lake does not have.
+
+        Raises DamagedError: the log ends before the last record that the lake has.
+        """
+        log.begin_after(self.last)
         group: list[Match] = []
         first, received = 0, 0.0
         for record in log.read(self.last + 1):

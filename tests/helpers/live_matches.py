@@ -29,6 +29,9 @@ class MemoryLog:
     def last(self) -> int:
         return len(self.records)
 
+    def begin_after(self, sequence: int) -> None:
+        assert sequence <= self.last
+
     def append(self, entries: Sequence[Entry], received: float) -> int:
         if self.full:
             raise LogUnavailableError("the log is full", 1.0)

@@ -26,7 +26,7 @@ from ...databases.base import Connection
 from ...databases.connection import connect
 from ...databases.dialects import text
 from ...databases.errors import DatabaseError
-from .records import Entry, LogUnavailableError, Record
+from .records import Entry, LogUnavailableError, Record, shortened
 
 TABLE = "ranklake_log"
 _CREATE = (
@@ -78,6 +78,7 @@ class DatabaseLog:
             raise ValueError(f"a log must be in PostgreSQL or in a folder, got {self._address.shown}")
         self._name = check_dataset_name(dataset)
         self._where = f"dataset = {text(dataset)}"
+        self._begin = 0  # the number before the first record
         self._writer: Connection | None = None
         self._reader: Connection | None = None
         self._reading, self._writing, self._closed = Lock(), Lock(), Event()
@@ -92,6 +93,13 @@ class DatabaseLog:
     @property
     def available(self) -> bool:
         return self._available
+
+    def begin_after(self, sequence: int) -> None:
+        if sequence <= self._last:
+            return
+        if self._last:
+            raise shortened(f"{self._name} in {self._address.shown}", self._last, sequence)
+        self._begin = self._last = sequence
 
     def append(self, entries: Sequence[Entry], received: float) -> int:
         with self._writing:
@@ -267,7 +275,7 @@ class DatabaseLog:
         return f'insert into {TABLE} (dataset, sequence, kind, id, "time", body, received) values {", ".join(rows)}'
 
     def _stored_last(self) -> int:
-        query = f"select coalesce(max(sequence), 0) as last from {TABLE} where {self._where}"
+        query = f"select coalesce(max(sequence), {self._begin}) as last from {TABLE} where {self._where}"
         assert self._writer is not None
         return int(_rows(self._writer, query)[0]["last"])
 

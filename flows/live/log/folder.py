@@ -27,7 +27,7 @@ from ranklake.storage.leases.reserve import refill_reserve
 from .frames import ALIGNMENT, HEADER_BYTES, BadFrameError, decode_frames, encode_group, later_group
 from .id_files import IdFiles
 from .ids import OFFSETS, Place
-from .records import Entry, LogUnavailableError, Record
+from .records import Entry, LogUnavailableError, Record, shortened
 from .segments import Segments
 
 SEGMENT_BYTES = 64 * 2**20
@@ -88,6 +88,15 @@ class FolderLog:
     @property
     def available(self) -> bool:
         return True
+
+    def begin_after(self, sequence: int) -> None:
+        if sequence <= self._last:
+            return
+        if self._number > 1 or self._end > HEADER_BYTES:
+            raise shortened(self._segments.uri(self._number), self._last, sequence)
+        self._close_segment()
+        self._segments.make(self._number, sequence + 1)
+        self._firsts, self._last = {self._number: sequence + 1}, sequence
 
     def append(self, entries: Sequence[Entry], received: float) -> int:
         self._lease.check()

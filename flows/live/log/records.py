@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
 
+from ranklake.storage.lake.errors import DamagedError
+
 Kind: TypeAlias = Literal["match", "remove", "amend", "alias", "ban", "unban", "season"]
 KINDS: tuple[Kind, ...] = get_args(Kind)  # a folder stores positions in it: new kinds go to the end
 
@@ -46,6 +48,14 @@ class LogUnavailableError(Exception):
         return self.reason
 
 
+def shortened(name: str, last: int, sequence: int) -> DamagedError:
+    """The error of a log ``name`` that has lost its records after ``last``: the data set has those to ``sequence``."""
+    return DamagedError(
+        f"the log {name} ends with the record {last:,}, and the data set has the records to {sequence:,}: restore the "
+        "log from a backup, or give the address of an empty one"
+    )
+
+
 class Log(Protocol):
     """The log of a data set, which this process alone writes.
 
@@ -61,6 +71,12 @@ class Log(Protocol):
 
     @property
     def available(self) -> bool: ...
+
+    def begin_after(self, sequence: int) -> None:
+        """Begin an empty log after a record that the data set has from an earlier one; to be called before any append.
+
+        Raises DamagedError: the log has records, but the last one is before that one.
+        """
 
     def append(self, entries: Sequence[Entry], received: float) -> int:
         """Append a group of at least one record; all of them are durable when it returns, or none is.

@@ -15,7 +15,7 @@ from ranklake.flows.databases.errors import DatabaseError
 from ranklake.flows.live.log import database as module
 from ranklake.flows.live.log.database import DatabaseLog
 from ranklake.flows.live.log.opening import open_log
-from ranklake.flows.live.log.records import Entry, LogUnavailableError, Record
+from ranklake.flows.live.log.records import Entry, Log, LogUnavailableError, Record
 from ranklake.storage.lake.errors import DamagedError, LeaseHeldError
 
 pytestmark = pytest.mark.slow
@@ -36,7 +36,7 @@ def at(sequence: int, entry: Entry) -> Record:
     return Record(sequence, entry.kind, entry.id, NOW, entry.body)
 
 
-def append_when_possible(log: DatabaseLog, entry: Entry) -> int:
+def append_when_possible(log: Log, entry: Entry) -> int:
     while True:
         try:
             return log.append([entry], NOW)
@@ -62,6 +62,17 @@ def test_log__keeps_bytes_and_ids(judge: Judge) -> None:
     assert judge.sql("select time from ranklake_log where dataset = 'league' order by sequence") == [
         (1.5e9,), (None,), (1.5e9,), (1.5e9,)
     ]  # fmt: skip
+
+
+def test_empty_log__goes_on_after_the_records_of_another_one(judge: Judge) -> None:
+    with closing(open_log(judge.url, "league")) as log:
+        log.begin_after(40)
+        end_connections(judge)
+        with pytest.raises(LogUnavailableError):
+            log.append([match("m-41")], NOW)
+        assert append_when_possible(log, match("m-41")) == 41
+        with pytest.raises(DamagedError, match="ends with the record 41, and the data set has the records to 42"):
+            log.begin_after(42)
 
 
 def test_second_process__is_told_who_writes(judge: Judge) -> None:

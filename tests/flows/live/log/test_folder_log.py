@@ -92,6 +92,21 @@ def test_segments__are_closed_and_released_and_their_ids_stay(tmp_path: Path) ->
         assert log.last == 61
 
 
+def test_empty_log__goes_on_after_the_records_of_another_one(tmp_path: Path) -> None:
+    with closing(opened(tmp_path)) as log:
+        log.begin_after(0)
+        log.begin_after(40)
+        assert (log.last, list(log.read(41))) == (40, [])
+        assert log.append([match("m-41")], NOW) == 41
+        log.begin_after(41)
+        with pytest.raises(DamagedError, match=r"1\.log ends with the record 41, and the data set has .* to 42"):
+            log.begin_after(42)
+    with closing(opened(tmp_path)) as log:
+        assert [record.sequence for record in log.read(41)] == [41]
+        with pytest.raises(MissingError):
+            list(log.read(40))
+
+
 @pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.slow)])
 def test_start__cuts_the_last_record_at_any_byte(tmp_path: Path, step: int) -> None:
     with closing(opened(tmp_path)) as log:
