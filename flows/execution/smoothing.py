@@ -8,7 +8,7 @@ bits are the same.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from typing import Any
 
@@ -19,6 +19,7 @@ from ranklake.rating_kernels.core.beliefs import serial_map
 from ranklake.rating_kernels.core.standings import Floats
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoother, solve_performances
+from ranklake.rating_kernels.smoothing.transitions import RoundReset
 from ranklake.rating_kernels.warm import SMOOTHING, warm_part
 
 from ..engines.protocols import ActorGroup, DistributedEngine, Engine, EngineError, WorkersLostError
@@ -39,10 +40,12 @@ def smooth_rounds(
     engine: Engine,
     checkpoint: Checkpoint | None = None,
     on_sweep: Callable[[Smoother], None] | None = None,
+    resets: Sequence[RoundReset] = (),
 ) -> Smoother:
     """Sweep over a history until it converges; ``on_sweep`` is called after each sweep.
 
     ``rounds``: at least two participants each.
+    ``resets``: those between the rounds, in order.
     ``checkpoint``: where an earlier call was interrupted; the result has the same bits.
     Raises ConvergenceError: the sweeps do not converge, or a performance cannot be found in double precision (names the
     row).
@@ -51,7 +54,7 @@ def smooth_rounds(
     map = engine.map if isinstance(engine, Threads) else serial_map
     solve = _Solver(params, rounds, engine) if isinstance(engine, DistributedEngine) else None
     with nullcontext() if solve is None else closing(solve):
-        smoother = Smoother(params, rounds, n_players, map, solve)
+        smoother = Smoother(params, rounds, n_players, map, solve, resets)
         if checkpoint is not None:
             smoother.restore(*checkpoint)
         try:

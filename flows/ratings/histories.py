@@ -176,6 +176,12 @@ class RunHistory:
         """The difference of a player's skill between two dates, by the smoothing of the run."""
         return RatedRun(Lake.open(self.lake), self.run).between(player, start, end)
 
+    def check_without_resets(self) -> None:
+        """Raise ``ValueError`` if ratings are reset between rounds: the frame of a history does not say so."""
+        if RatedRounds(Lake.open(self.lake), self.run).dataset.events().resets:
+            remedy = f"`ranklake smooth --run {self.run}` smooths it"
+            raise ValueError(f"the ratings of run {self.run} are reset between contests; {remedy}")
+
     def season(self, name: str) -> Season:
         """A season of the data set, with the rounds of the run; ``MissingError`` names those that exist."""
         return RatedRun(Lake.open(self.lake), self.run).season(name)

@@ -388,10 +388,13 @@ class Ratings(PlayerRatings[FrameT]):
         Raises
         ------
         ValueError
-            A hyperparameter is unknown or out of range.
+            A hyperparameter is unknown or out of range, or the ratings are those of a run with resets between contests,
+            which ``ranklake smooth`` smooths.
         ConvergenceError
             The sweeps did not converge, or a performance was not found; the message names the contest.
         """
+        if self._source is not None:
+            self._source.check_without_resets()
         self._warn_of_components()
         history = to_pandas(self.history)
         self._smoothed = smoothed_history(history, self._reading, self._beliefs, hyperparameters, engine, workers)

@@ -31,6 +31,7 @@ from ..rating.plan import Plan
 from ..results.rated_rounds import RatedRounds
 from ..results.smoothed import SKILLS, smoothing_digest
 from .params import params_of
+from .resets import resets_between
 
 OnSweep = Callable[[int, float, float], None]
 """Called after a sweep with its number and its largest changes: of a round's mean, of two players' difference."""
@@ -87,7 +88,7 @@ def smooth_run(
         config, chain = RunConfig.of(rated.run), rated.chain
         params = params_of(config.params, settings or {})
         check_dataset_times(rated.dataset, Smoothing, {name: getattr(params, name) for name in settings or {}})
-        _check_current(rated, config)
+        resets = _check_current(rated, config).resets
         values = params_to_json(params)
         stored, digest = StoredSmoothing(lake, run, lease), smoothing_digest(chain, values)
         done = _readable(stored, digest)
@@ -95,8 +96,10 @@ def smooth_run(
             stored.remove_checkpoint()
             return SmoothReport(done[1], done[2], done[0], done[0], time.perf_counter() - began)
         names = ["round_index", "contest_id", "player", "lo", "hi"]
-        table = pa.concat_tables([rated.run.read_segment(segment).select(names) for segment in chain.segments])
+        rows = pa.concat_tables([rated.run.read_segment(segment).select([*names, "mu"]) for segment in chain.segments])
+        table = rows.select(names)
         rounds, index = _rounds(table, rated)
+        before = resets_between(resets, config.params, rated.dataset, rows, rounds, index)
         if engine.on_this_machine:
             compile_parts([SMOOTHING], on_compile)
         checkpoint = _checkpoint(stored, digest, rounds.n_rows)
@@ -109,7 +112,7 @@ def smooth_run(
 
         n_players = int(rounds.player.max()) + 1
         try:
-            smoother = smooth_rounds(params, rounds, n_players, engine, checkpoint, after)
+            smoother = smooth_rounds(params, rounds, n_players, engine, checkpoint, after, before)
         except ConvergenceError as error:
             at = (
                 "" if error.row is None else f", round {index[np.searchsorted(rounds.offsets, error.row, 'right') - 1]}"
@@ -119,14 +122,14 @@ def smooth_run(
         for name in ("perf", *SKILLS, "log_gain"):
             table = table.append_column(name, pa.array(getattr(result, name)))
         stored.commit("smoothed", table, *facts, smoother.sweeps)
-        before = 0 if checkpoint is None else checkpoint[0]
-        return SmoothReport(len(rounds), rounds.n_rows, smoother.sweeps, before, time.perf_counter() - began)
+        resumed = 0 if checkpoint is None else checkpoint[0]
+        return SmoothReport(len(rounds), rounds.n_rows, smoother.sweeps, resumed, time.perf_counter() - began)
 
 
 _CHECKPOINT = pa.schema([pa.field("mean", pa.float64(), nullable=False)])
 
 
-def _check_current(rated: RatedRounds, config: RunConfig) -> None:
+def _check_current(rated: RatedRounds, config: RunConfig) -> Plan:
     """Refuse to smooth rounds that the data set no longer has: weights and times are read from there."""
     run, chain = rated.run, rated.chain
     plan = Plan.of(config, rated.dataset)
@@ -136,6 +139,7 @@ def _check_current(rated: RatedRounds, config: RunConfig) -> None:
             f"`ranklake rate --run {run.name}` first",
             path=layout.run_file(run.name),
         )
+    return plan
 
 
 def _readable(stored: StoredSmoothing, digest: str) -> tuple[int, int, int] | None:
