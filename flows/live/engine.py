@@ -166,7 +166,8 @@ class LiveRuns:
                 check_run(config, dataset)
             rules = rules_of(configs, dataset, options.limits)
             facts = lake, log, dataset.name, dataset.kind, options.period, rules.covariates
-            writer = PeriodWriter(*facts, lease, of_runs, {config.run: config for config in configs})
+            resets = [event.time_seconds for event in dataset.events().resets]
+            writer = PeriodWriter(*facts, lease, of_runs, {config.run: config for config in configs}, resets)
             held.callback(writer.close)
             writer.finish(now - options.grace)
             dataset = open_dataset(lake, names[0], options.games)
@@ -319,6 +320,8 @@ class LiveRuns:
         if match.time is not None and not now - limits.behind <= match.time <= now + limits.ahead:
             span = f"within {limits.behind:,} s before and {limits.ahead:,} s after the present time, {now}"
             return MatchError("/time", f"must be {span}, got {match.time}")
+        if match.time is not None and (season := self._runs.season_between(match.time, now)) is not None:
+            return MatchError("/time", f"a reset at {season} is between this time, {match.time}, and now, {now}")
         if match.id in self._runs.taken:
             return MatchError("/id", "a contest of the data set has this id; choose another one")
         new = {

@@ -19,6 +19,7 @@ from ..common.adapters import ContestFacts
 from ..common.configuration.settings import find_system
 from ..compilation.compile import CompileCallback, announce, compile_parts, parts_for
 from ..engines.threads import Threads
+from ..events.resets import DueReset, due_resets
 from ..rating.config import RunConfig
 from ..rating.plan import Plan
 from ..rating.player_state import newcomers_with_state, with_state
@@ -35,12 +36,14 @@ class OpenedRun:
     """A run in memory after the last round of its data set.
 
     ``beliefs``: about all players. ``events``: that the run has counted. ``places``: who has a place.
+    ``resets``: of beliefs, that come after the last round, in order.
     """
 
     config: RunConfig
     beliefs: LiveBeliefs
     events: Events
     places: PlaceOptions
+    resets: list[DueReset]
 
 
 def open_dataset(lake: Lake, name: str, games: bool) -> Dataset:
@@ -68,7 +71,7 @@ def open_run(
     if not dataset.contests.num_rows:
         display = _display(config, None)
         beliefs = LiveBeliefs(display, config.skipping, None, _state_of_newcomers(config, dataset))
-        return OpenedRun(config, beliefs, Events(), PlaceOptions.from_json(config.places or {}))
+        return OpenedRun(config, beliefs, Events(), PlaceOptions.from_json(config.places or {}), due_resets(dataset))
     with Threads() as engine:
         rate_under(lease, lake, config, engine, RateOptions(on_compile=on_compile))
     run = Run.open(lake, config.run)
@@ -81,7 +84,8 @@ def open_run(
         store.restore(with_state(store.columns(), plan.state))
     state_of = _state_of_newcomers(config, dataset)
     beliefs = LiveBeliefs(_display(config, run), config.skipping, store, state_of)
-    return OpenedRun(config, beliefs, _events(dataset, plan), PlaceOptions.of_run(run))
+    resets = [reset for reset in plan.resets if reset.round_index >= plan.n_rounds]
+    return OpenedRun(config, beliefs, _events(dataset, plan), PlaceOptions.of_run(run), resets)
 
 
 def _display(config: RunConfig, run: Run | None) -> Display:

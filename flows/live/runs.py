@@ -14,6 +14,7 @@ from ranklake.rating_kernels.core.standings import Ints
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 
+from ..events.apply import belief_reset
 from ..rating.config import covariates_used
 from .log.records import Log, Record
 from .matches.answers import Result, results_of
@@ -57,6 +58,7 @@ class OpenedRuns:
         self.periods: list[LivePeriod] = []
         ids = [] if self._of_games else dataset.contests.column("contest_id").to_pylist()
         self.taken = frozenset(ids)
+        self._dataset, self._resets = dataset, [event.time_seconds for event in dataset.events().resets]
 
     def __getitem__(self, run: str) -> OpenedRun:
         return self._runs[run]
@@ -135,6 +137,7 @@ class OpenedRuns:
 
     def _take(self, first: int, matches: Sequence[Match], received: float) -> dict[str, Rated]:
         """Rate matches in order and keep the results."""
+        self._reset(received)
         period = self._open_period(first, received)
         given = [with_time(match, received) for match in matches]
         times = (
@@ -152,6 +155,34 @@ class OpenedRuns:
         period.add(first, [match.id for match in matches], found)
         self.last = period.last
         return found
+
+    def season_between(self, time_seconds: int, received: int) -> int | None:
+        """The time of a reset between the time of a match and its acceptance, UTC seconds; None without one.
+
+        A match is of the season in which it is accepted: its period must not be on both sides of a reset.
+        """
+        early, late = min(time_seconds, received), max(time_seconds, received)
+        return next((reset for reset in self._resets if early < reset <= late), None)
+
+    def _reset(self, received: float) -> None:
+        """Reset the beliefs if a season has begun since the last match; the open period ends before it."""
+        for run in self._runs.values():
+            while run.resets and run.resets[0].event.time_seconds <= received:
+                self._cut()
+                reset = belief_reset(run.resets[0], run.config.params, self._dataset)
+                if (handles := run.resets.pop(0).handles) is not None:
+                    mask = np.zeros(len(self.players), np.bool_)
+                    mask[[row for row in map(self.players.find, handles) if row is not None]] = True
+                    reset = replace(reset, players=mask)
+                run.beliefs.reset(reset)
+
+    def _cut(self) -> None:
+        """End the open period, and complete the copies of all beliefs: all of them are about to change."""
+        if self.periods and not self.periods[-1].copies:
+            self.periods[-1].copies = {name: BeliefsCopy(run.beliefs) for name, run in self._runs.items()}
+        for period in self.periods:
+            for copy in period.copies.values():
+                copy.complete()
 
     def _rounds(self, run: OpenedRun, players: Ints, given: Sequence[Accepted], again: bool = False) -> Rounds:
         """The rounds of matches, the next of the history, or some of before ``again``."""

@@ -102,10 +102,12 @@ def fields(n: int, seed: int = 2, n_players: int = 12, teams: bool = False) -> l
     return made
 
 
-def groups(matches: Sequence[Match], seed: int = 3) -> Iterator[tuple[float, Sequence[Match]]]:
-    """The matches in groups of any size, with the time at which each is accepted: forty seconds a match."""
+def groups(matches: Sequence[Match], seed: int = 3, first: int = 0) -> Iterator[tuple[float, Sequence[Match]]]:
+    """The matches in groups of any size, with the time at which each is accepted: forty seconds a match, of which so
+    many came before the ``first``.
+    """
     draw, at = np.random.default_rng(seed), 0
     while at < len(matches):
         n = int(draw.choice([1, 1, 2, 7, 40]))
-        yield START + 40.0 * at + 0.25, matches[at : at + n]
+        yield START + 40.0 * (first + at) + 0.25, matches[at : at + n]
         at += n

@@ -14,7 +14,7 @@ from ranklake.rating_kernels.core.standings import Longs
 
 from ...common.skipping import Skipping
 from ...engines.threads import Threads
-from ...execution.rater import BeliefColumns
+from ...execution.rater import BeliefColumns, BeliefReset, mean_of_rated
 from ...execution.rounds import rate_rounds
 from ...results.display import Display
 
@@ -82,6 +82,13 @@ class LiveBeliefs:
         display = self.display
         outcome = rate_rounds(display.system, display.params, self.store, rounds, self._engine)
         return Rated(informative, rounds, outcome)
+
+    def reset(self, reset: BeliefReset) -> None:
+        """Reset beliefs between two matches, as a batch run does it between two rounds."""
+        store, display = self.store, self.display
+        n = self.n_players
+        centre = mean_of_rated(store.mu[:n], store.n_rounds[:n]) if reset.centre is None else reset.centre
+        reset.apply(display.system, display.params, store, centre)
 
     def columns(self, rows: Longs | None = None) -> BeliefColumns:
         """The beliefs about some players, by default all, as copies."""

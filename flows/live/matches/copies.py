@@ -50,6 +50,11 @@ class BeliefsCopy:
             self._take(rows)
         self._next = stop
 
+    def complete(self) -> None:
+        """Copy all rows that are left."""
+        while not self.done:
+            self.step()
+
     def columns(self) -> BeliefColumns:
         """The copy, in the order of the players."""
         display = self._beliefs.display

@@ -6,7 +6,7 @@ The thread that rates calls :meth:`PeriodWriter.advance` between two groups; eac
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from ranklake.storage import Lake
@@ -29,6 +29,7 @@ class PeriodWriter:
 
     ``covariates``: of the games.
     ``lease``, ``leases``: on the data set, and on each run by name.
+    ``resets``: times of resets, UTC seconds, ascending.
     ``failure``: why no further period is written; empty if none failed.
     """
 
@@ -43,9 +44,11 @@ class PeriodWriter:
         lease: Lease,
         leases: Mapping[str, Lease],
         configs: Mapping[str, RunConfig],
+        resets: Sequence[int],
     ) -> None:
         self._lake, self._log, self._dataset, self._kind, self._length = lake, log, dataset, kind, length
         self._covariates, self._lease, self._leases, self._configs = covariates, lease, leases, configs
+        self._resets = resets
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="ranklake-periods")
         self._writing: Future[LiveRecord] | None = None
         self.failure = ""
@@ -53,7 +56,8 @@ class PeriodWriter:
     def finish(self, now: float) -> None:
         """Write all periods that have ended and that the data set does not have, without the rounds of runs."""
         record, _ = read_record(self._lake, self._dataset)
-        for number, first, last, others in period_bounds(self._log, record.last + 1, self._length):
+        bounds = period_bounds(self._log, record.last + 1, self._length, self._resets)
+        for number, first, last, others in bounds:
             if period_end(number, self._length) <= now:
                 self._write_period(number, first, last, others)
 

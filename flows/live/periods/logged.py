@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -54,16 +55,22 @@ def matches_between(log: Log, first: int, last: int) -> Iterator[Sequence[Accept
         yield part
 
 
-def period_bounds(log: Log, first: int, length: PeriodLength) -> Iterator[tuple[int, int, int, tuple[int, ...]]]:
-    """The periods of the records from ``first`` on: number, first and last sequence number, records without a match."""
-    number, begin, last, others = -1, first, first - 1, list[int]()
+def period_bounds(
+    log: Log, first: int, length: PeriodLength, resets: Sequence[int] = ()
+) -> Iterator[tuple[int, int, int, tuple[int, ...]]]:
+    """The periods of the records from ``first`` on: number, first and last sequence number, records without a match.
+
+    ``resets``: times of resets, UTC seconds, ascending; a period ends before each.
+    """
+    key, begin, last, others = (-1, 0), first, first - 1, list[int]()
     for record in log.read(first):
-        of_record = period_number(int(record.received), length)
-        if of_record != number and last >= begin:
-            yield number, begin, last, tuple(others)
+        received = int(record.received)
+        of_record = period_number(received, length), bisect_right(resets, received)
+        if of_record != key and last >= begin:
+            yield key[0], begin, last, tuple(others)
             begin, others = record.sequence, []
-        number, last = of_record, record.sequence
+        key, last = of_record, record.sequence
         if record.kind != "match":
             others.append(record.sequence)
     if last >= begin:
-        yield number, begin, last, tuple(others)
+        yield key[0], begin, last, tuple(others)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from helpers.lakes import ingest, rated, same_beliefs, same_tables
 from helpers.live_matches import DAY, START, MemoryLog, config_of, duels, fields, groups
+from msgspec.structs import replace
 
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.live.engine import Answer, LiveOptions, LiveRuns
+from ranklake.flows.live.engine import Answer, LiveOptions, LiveRuns, Refused
 from ranklake.flows.live.matches.match import Match
 from ranklake.flows.live.matches.rounds import contest_of, period_of
 from ranklake.flows.live.periods.calendar import period_number
@@ -20,7 +21,14 @@ from ranklake.flows.maintenance.verify import replay
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import RateOptions, rate
 from ranklake.flows.sources.games.periods import period_name
-from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage import Dataset, Event, Lake, Run
+
+
+def season(lake: Lake, event: Event | None) -> None:
+    """Record a season with a reset, if any."""
+    if event is not None:
+        with Dataset.ingest(lake, "games") as adding:
+            adding.start_season(event)
 
 
 def play(
@@ -29,7 +37,7 @@ def play(
     """Send matches in groups, end their periods, and return the answers by id."""
     answers: dict[str, Answer] = {}
     with LiveRuns.open(lake, configs, log, options, now=START) as runs:
-        for now, group in groups(matches):
+        for now, group in groups(matches, first=log.last):
             replies = runs.accept(group, now=now)
             assert all(isinstance(reply, Answer) and not reply.known for reply in replies)
             answers |= {reply.match.id: reply for reply in replies if isinstance(reply, Answer)}
@@ -42,7 +50,14 @@ def play(
     return answers
 
 
-def batch(path: Path, log: MemoryLog, config: RunConfig, matches: Sequence[Match], options: LiveOptions) -> Lake:
+def batch(
+    path: Path,
+    log: MemoryLog,
+    config: RunConfig,
+    matches: Sequence[Match],
+    options: LiveOptions,
+    event: Event | None = None,
+) -> Lake:
     """A lake with the same history, ingested at once, period after period, and rated by the batch engine."""
     lake = Lake.open(path, create=True)
     received = {record.id: record.received for record in log.records}
@@ -51,10 +66,14 @@ def batch(path: Path, log: MemoryLog, config: RunConfig, matches: Sequence[Match
         ingest(lake, map(contest_of, given), config.dataset)
     else:
         numbers = [period_number(int(received[match.id]), options.period) for match in matches]
+        after = [event is not None and received[match.id] >= event.time_seconds for match in matches]
+        split = set(zip(numbers, after, strict=True))
         with Dataset.ingest(lake, config.dataset, games=True) as adding:
-            for number in dict.fromkeys(numbers):
-                part = [one for one, own in zip(given, numbers, strict=True) if own == number]
-                adding.add(period_of(period_name(number, options.period), [part], ()))
+            for number, late in dict.fromkeys(zip(numbers, after, strict=True)):
+                part = [one for one, *own in zip(given, numbers, after, strict=True) if own == [number, late]]
+                name = period_name(number, options.period)
+                adding.add(period_of(f"{name}.2" if late and (number, False) in split else name, [part], ()))
+    season(lake, event)
     with Threads(2) as engine:
         rate(lake, config, engine)
     return lake
@@ -157,3 +176,27 @@ def test_a_restart__rates_the_rest_of_the_log(tmp_path: Path) -> None:
         assert runs.leaderboard("run", 0, 1_000).players == states[-1].players
         assert runs.unsaved == 0
     assert np.isclose(sum(player.n_rounds for player in states[-1].players), 400)
+
+
+@pytest.mark.parametrize(("system", "widen"), [("elo-mmr", 60.0), ("elo", 0.0)])
+def test_resets__come_before_the_first_match_of_a_season(tmp_path: Path, system: str, widen: float) -> None:
+    log, lake, config = MemoryLog(), Lake.open(tmp_path / "live", create=True), config_of("run", system)
+    matches = [replace(match, time=None) for match in duels(220)]
+    event = Event(0, START + 6_410, "reset", "two", keep=0.5, widen=widen)  # within an hour
+    play(lake, log, [config], matches[:100], GAMES)
+    season(lake, event)
+    play(lake, log, [config], matches[100:], GAMES)
+    check_same(lake, batch(tmp_path / "batch", log, config, matches, GAMES, event), "run")
+
+
+def test_match__is_refused_if_a_reset_is_between_its_time_and_now(tmp_path: Path) -> None:
+    log, lake, config = MemoryLog(), Lake.open(tmp_path, create=True), config_of("run", "elo")
+    matches = [replace(match, time=None) for match in duels(30)]
+    play(lake, log, [config], matches[:20], GAMES)
+    season(lake, Event(0, START + DAY, "reset", "two", keep=0.5))
+    with LiveRuns.open(lake, [config], log, GAMES, now=START + DAY) as runs:
+        (reply,) = runs.accept([replace(matches[20], time=START + DAY - 1)], now=START + DAY + 5)
+        assert isinstance(reply, Refused)
+        assert reply.error.pointer == "/time"
+        (reply,) = runs.accept([replace(matches[20], time=START + DAY)], now=START + DAY + 5)
+        assert isinstance(reply, Answer)
