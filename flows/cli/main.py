@@ -30,6 +30,7 @@ SECTIONS = {
     "Rate": {
         "rate": (".commands.rate:rate", "Bring a run up to date with its data set."),
         "follow": (".commands.follow:follow", "Ingest new contests, rate and publish, once or repeatedly."),
+        "rated": (".commands.rated:rated", "Rate matches as they happen, by HTTP."),
         "smooth": (".commands.rate:smooth", "Smooth a run: skills given all rounds before and after."),
         "systems": (".commands.systems:systems", "List the rating systems and their hyperparameters."),
         "warm": (".commands.systems:warm", "Compile the kernels of rating systems ahead of use."),

@@ -6,7 +6,7 @@ import errno
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -31,9 +31,10 @@ def listening(host: str, port: int, root_path: str = "") -> Iterator[tuple[list[
 
     Raises LakeError: the address is in use, or no address of this machine.
     """
-    with _listen(host, port) as listener:
+    with ExitStack() as opened:
+        listener = opened.enter_context(_listen(host, port))
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{root_path}"
-        yield [listener, *(listener.dup() for _ in range(_N_SOCKETS - 1))], address
+        yield [listener, *(opened.enter_context(listener.dup()) for _ in range(_N_SOCKETS - 1))], address
 
 
 def http_server(app: Any, root_path: str = "", bounds: Bounds | None = None) -> uvicorn.Server:

@@ -1,0 +1,137 @@
+"""Events of the log as server-sent events: the latest ones from memory, earlier ones from the log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from ranklake.storage import MissingError
+
+from ...http.server.problems import Problem
+from ...http.server.streams import ALIVE, ALIVE_SECONDS, Listeners
+from ..periods.logged import match_of
+
+if TYPE_CHECKING:
+    from ..log.records import Log, Record
+    from ..matches.match import Match
+
+KEPT_EVENTS = 16_384
+REBASED = "rebased"  # another state after a correction: no record of the log
+_AT_ONCE = 500  # events of the log that are read in one step
+
+
+class Event(NamedTuple):
+    """What happened: ``kind`` is that of a record, or ``rebased``; ``facts`` are its data."""
+
+    sequence: int
+    kind: str
+    facts: dict[str, Any]
+
+    def encode(self) -> bytes:
+        """The event as its listeners get it; its id is the sequence number."""
+        data = msgspec.json.encode({"sequence": self.sequence, **self.facts})
+        return b"event: %s\nid: %d\ndata: %s\n\n" % (self.kind.encode(), self.sequence, data)
+
+
+def event_of(sequence: int, match: Match) -> Event:
+    """The event of a match that is accepted."""
+    return Event(
+        sequence, "match", {"id": match.id, "players": [name for side in match.sides for name in side.players]}
+    )
+
+
+def event_of_record(record: Record) -> Event:
+    """The event of a record of the log."""
+    if record.kind == "match":
+        return event_of(record.sequence, match_of(record))
+    return Event(record.sequence, record.kind, msgspec.json.decode(record.body, type=dict[str, Any]))
+
+
+class Events:
+    """The latest events, and the connections that wait for more; used in the event loop alone.
+
+    ``listeners``: counts the connections. ``of_record``: the event of a record of the log.
+    """
+
+    def __init__(self, listeners: Listeners, of_record: Callable[[Record], Event]) -> None:
+        self.listeners, self._of_record = listeners, of_record
+        self._kept: list[Event] = []
+        self._n = 0  # events so far; the last of them are kept
+        self._news = asyncio.Event()
+
+    def add(self, events: list[Event]) -> None:
+        """Tell all connections."""
+        self._kept += events
+        self._n += len(events)
+        if len(self._kept) > 2 * KEPT_EVENTS:
+            del self._kept[:-KEPT_EVENTS]
+        self._wake()
+
+    def close(self) -> None:
+        """End all streams."""
+        self.listeners.close()
+        self._wake()
+
+    def stream(self, log: Log, since: int | None) -> AsyncIterator[bytes]:
+        """The events after a sequence number, by default after the last one, and then each further one.
+
+        Raises Problem: there is no such number yet, or the log has released records after it.
+        """
+        last = log.last
+        since = last if since is None else since
+        if since > last:
+            raise Problem.of_parameter("since", str(since), f"must be at most {last:,}, the last sequence number")
+        if since < last:
+            try:
+                next(log.read(since + 1), None)
+            except MissingError as error:
+                raise Problem(410, str(error)) from None
+        return self._stream(log, since)
+
+    async def _stream(self, log: Log, since: int) -> AsyncIterator[bytes]:
+        yield b": begin\n\n"  # or the head of the answer would wait for the first event
+        at: int | None = None  # number of the next event among those that are kept; None: the log has it
+        while not self.listeners.ended:
+            news = self._news
+            if at is None or at < self._n - len(self._kept):
+                at = self._place(log, since)
+            if at is None:
+                try:
+                    found = await asyncio.to_thread(self._read, log, since)
+                except MissingError:  # released in the meantime: the client asks again, and gets the reason
+                    return
+            else:
+                first = at - (self._n - len(self._kept))
+                part = self._kept[first : first + _AT_ONCE]
+                at += len(part)
+                found = [event for event in part if event.sequence > since or event.kind == REBASED]
+                if part and not found:
+                    continue
+            if found:
+                since = max(since, found[-1].sequence)
+                yield b"".join(event.encode() for event in found)
+                continue
+            try:
+                await asyncio.wait_for(news.wait(), ALIVE_SECONDS)
+            except TimeoutError:
+                yield ALIVE
+
+    def _place(self, log: Log, since: int) -> int | None:
+        """The number of the first kept event after a sequence number; None if some event before it is not kept."""
+        if not self._kept:
+            return self._n if log.last <= since else None
+        if self._kept[0].sequence > since + 1:
+            return None
+        behind = next((n for n, event in enumerate(self._kept) if event.sequence > since), len(self._kept))
+        return self._n - len(self._kept) + behind
+
+    def _read(self, log: Log, since: int) -> list[Event]:
+        return [self._of_record(record) for record in islice(log.read(since + 1), _AT_ONCE)]
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()

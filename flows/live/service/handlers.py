@@ -1,0 +1,267 @@
+"""What the service answers to each address."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ...http.server.bodies import Bodies
+from ...http.server.parameters import Parameter
+from ...http.server.problems import Problem
+from ..engine import Answer, Conflict, LiveRuns
+from ..log.records import LogUnavailableError
+from ..matches.match import Match, MatchError, error_of, read_match, split_batch
+from .events import Events, event_of
+from .messages import Call, Response, conflict_of, problem_of, reply_to_match, respond, result_of
+from .metrics import Metrics
+from .openapi import document
+from .quality import proposed_match
+from .routes import Route, Routes
+from .writer import Group, Writer
+
+MOST_BODY = 1 << 20  # bytes
+MOST_HANDLES = 200
+MOST_ROWS = 1_000
+_RUN = "/api/v1/runs/{run}"
+_LIMIT = Parameter("limit", "integer", "Number of rows at most.", 100, 1, MOST_ROWS)
+_START = Parameter("start", "integer", "Rows to skip.", 0, 0, 1e9)
+_SINCE = Parameter(
+    "since", "integer", "Sequence number after which events are wanted; by default the last.", None, 0, 1e18
+)
+
+
+class _Handles(msgspec.Struct, forbid_unknown_fields=True):
+    handles: list[str]
+
+
+class _Teams(msgspec.Struct, forbid_unknown_fields=True):
+    teams: list[list[str]]
+
+
+class _Matches(msgspec.Struct):
+    matches: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_HAS_MATCHES = msgspec.json.Decoder(_Matches)
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """The answers, given what the service holds.
+
+    ``names``: the runs. ``bodies``: bounds their bodies together. ``clock``: UTC seconds.
+    """
+
+    names: tuple[str, ...]
+    writer: Writer
+    events: Events
+    metrics: Metrics
+    bodies: Bodies
+    clock: Callable[[], float]
+
+    def routes(self) -> Routes:
+        """All addresses."""
+        new, known = (
+            (201, "The match is accepted and rated."),
+            (200, "The match was accepted before; its first result."),
+        )
+        several = (207, "What became of each match of a list.")
+        return Routes((
+            Route("POST", f"{_RUN}/matches", "post_matches", "Accept a match, or a list of them.", "write",
+                  self.post_matches, "Result", (new, known, several), (409, 413, 415, 422, 429, 503),
+                  body="MatchOrMatches"),
+            Route("GET", f"{_RUN}/matches/{{id}}", "get_match", "A match with its result.", "read", self.match,
+                  "StoredMatch", errors=(503,)),
+            Route("GET", f"{_RUN}/players/{{handle}}", "get_player", "A player.", "read", self.player, "LivePlayer",
+                  errors=(503,)),
+            Route("POST", f"{_RUN}/players", "post_players", "Several players, of one state.", "read",
+                  self.post_players, "LivePlayers", errors=(413, 415, 422, 503), body="Handles"),
+            Route("POST", f"{_RUN}/quality", "post_quality", "The chances of a proposed match; nothing is written.",
+                  "read", self.quality, "Quality", errors=(413, 415, 422, 503), body="Teams"),
+            Route("GET", f"{_RUN}/leaderboard", "get_leaderboard", "Players, best first.", "read", self.leaderboard,
+                  "LiveLeaderboard", errors=(503,), parameters=(_START, _LIMIT)),
+            Route("GET", "/api/v1/runs", "list_runs", "The runs.", "read", self.runs, "LiveRuns"),
+            Route("GET", "/api/v1/events", "watch_events", "Events of the log, as they come.", "read", self.watch,
+                  errors=(410, 503), parameters=(_SINCE,), media="text/event-stream"),
+            Route("GET", "/healthz", "get_health", "Whether the process works.", "open", self.health, "Health"),
+            Route("GET", "/readyz", "get_readiness", "Whether the process takes matches.", "open", self.readiness,
+                  "Health", errors=(503,)),
+            Route("GET", "/metrics", "get_metrics", "Metrics for Prometheus.", "open", self.show_metrics,
+                  media="text/plain"),
+            Route("GET", "/openapi.json", "get_openapi", "This document.", "open", self.openapi),
+        ))  # fmt: skip
+
+    async def post_matches(self, call: Call) -> Response:
+        run, runs = self._run(call), self._runs()
+        async with self.bodies.read(call.request, MOST_BODY) as data:
+            began = time.perf_counter()
+            try:
+                if _is_list(data):
+                    return await self._accept_list(run, runs, data, call.by)
+                match = read_match(data, runs.rules)
+            except MatchError as error:
+                self.metrics.refuse("invalid")
+                raise problem_of(error) from None
+            (found,) = await self._accept([match], call.by)
+            self.metrics.add("answer", time.perf_counter() - began)
+        if isinstance(found, Answer):
+            return respond(result_of(found, run), 200 if found.known else 201)
+        raise conflict_of(found) if isinstance(found, Conflict) else problem_of(found.error)
+
+    async def _accept_list(self, run: str, runs: LiveRuns, data: bytes, by: str) -> Response:
+        began = time.perf_counter()
+        found: list[Match | MatchError] = []
+        for sent in split_batch(data, runs.rules.limits):
+            try:
+                found.append(read_match(sent, runs.rules))
+            except MatchError as error:
+                found.append(error)
+        matches = [one for one in found if isinstance(one, Match)]
+        self.metrics.refuse("invalid", len(found) - len(matches))
+        replies = iter(await self._accept(matches, by) if matches else [])
+        results = []
+        for at, one in enumerate(found):
+            where = f"/matches/{at}"
+            if isinstance(one, MatchError):
+                problem = problem_of(one, where)
+                results.append({"status": problem.status, "error": problem.document()})
+            else:
+                status, document = reply_to_match(next(replies), run, where)
+                results.append({"status": status, ("result" if status < 300 else "error"): document})
+        self.metrics.add("answer", time.perf_counter() - began)
+        return respond({"results": results}, 207)
+
+    async def _accept(self, matches: list[Match], by: str) -> Any:
+        try:
+            return await self.writer.accept(matches, by)
+        except Problem as problem:
+            self.metrics.refuse("queue" if problem.status == 429 else "unavailable", len(matches))
+            raise
+
+    def accepted(self, group: Group) -> None:
+        """Count a group, and tell those who wait for events."""
+        new = []
+        for one in group.replies:
+            if not isinstance(one, Answer):
+                conflict = isinstance(one, Conflict)
+                self.metrics.count("conflict") if conflict else self.metrics.refuse("invalid")
+            elif one.known:
+                self.metrics.count("duplicate")
+            else:
+                new.append(event_of(one.sequence, one.match))
+        self.metrics.count("accepted", len(new))
+        if new:
+            self.metrics.add("append", group.append_seconds)
+        self.metrics.add("rate", group.rate_seconds)
+        self.events.add(new)
+
+    async def match(self, call: Call) -> Response:
+        run, runs, name = self._run(call), self._runs(), call.names["id"]
+        try:
+            found = await asyncio.to_thread(runs.match, run, name)
+        except LogUnavailableError as error:
+            raise Problem(503, str(error), retry_after=error.retry_after) from None
+        if found is None:
+            raise Problem(404, f"no match {name[:200]!r} in the log")
+        return respond({"run": run, **_members(found)})
+
+    async def player(self, call: Call) -> Response:
+        run, handle = self._run(call), call.names["handle"]
+        found, sequence = self._runs().player(run, handle)
+        if found is None:
+            raise Problem(404, f"no player {handle[:200]!r} with a rated match in run {run}")
+        return respond({"run": run, "sequence": sequence, **_members(found)})
+
+    async def post_players(self, call: Call) -> Response:
+        run, runs = self._run(call), self._runs()
+        handles = (await self._read(call, _Handles)).handles
+        if not 1 <= len(handles) <= MOST_HANDLES:
+            raise _wrong("/handles", f"1 to {MOST_HANDLES} handles, got {len(handles):,}")
+        found, sequence = await asyncio.to_thread(runs.players_of, run, handles)
+        missing = [handle for handle, one in zip(handles, found, strict=True) if one is None]
+        players = [one for one in found if one is not None]
+        return respond({"run": run, "sequence": sequence, "players": players, "missing": missing})
+
+    async def quality(self, call: Call) -> Response:
+        run, runs = self._run(call), self._runs()
+        teams = (await self._read(call, _Teams)).teams
+        try:
+            return respond(await asyncio.to_thread(proposed_match, runs, run, teams, int(self.clock())))
+        except MatchError as error:
+            raise problem_of(error) from None
+
+    async def leaderboard(self, call: Call) -> Response:
+        run, runs = self._run(call), self._runs()
+        start, limit = call.values["start"], call.values["limit"]
+        board = await asyncio.to_thread(runs.leaderboard, run, start, limit)
+        more = {"sequence": board.sequence, "total": board.n_players, "start": start, "rows": board.players}
+        return respond({"run": run, **more})
+
+    async def runs(self, call: Call) -> Response:
+        return respond({"runs": list(self.names)})
+
+    async def watch(self, call: Call) -> Response:
+        log = self.writer.opened().log
+        since = call.values["since"]
+        last = call.request.headers.get("last-event-id", "")  # of a client that connects again
+        if last.isascii() and last.isdecimal() and len(last) < 19:
+            since = int(last)
+        if call.request.method == "HEAD":
+            return Response(b"", media="text/event-stream")
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return Response(b"", stream=self.events.listeners.stream(self.events.stream(log, since), headers))
+
+    async def health(self, call: Call) -> Response:
+        return respond({"status": "ok"})
+
+    async def readiness(self, call: Call) -> Response:
+        self.writer.check()
+        return respond({"status": "ready"})
+
+    async def show_metrics(self, call: Call) -> Response:
+        return Response(self.metrics.text(), media="text/plain; version=0.0.4; charset=utf-8")
+
+    async def openapi(self, call: Call) -> Response:
+        return respond(document(self.routes().all, self.names))
+
+    def _run(self, call: Call) -> str:
+        """The run that the path names; raises Problem: the process does not have it."""
+        name = call.names["run"]
+        if name not in self.names:
+            raise Problem(404, f"the process does not rate run {name[:100]!r}, but {', '.join(self.names)}",
+                          runs=list(self.names))  # fmt: skip
+        return name
+
+    def _runs(self) -> LiveRuns:
+        return self.writer.opened().runs
+
+    async def _read(self, call: Call, kind: type[Any]) -> Any:
+        """The body, which is JSON of an object."""
+        async with self.bodies.read(call.request, MOST_BODY) as data:
+            try:
+                return msgspec.json.decode(data, type=kind)
+            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+                raise problem_of(error_of(error)) from None
+
+
+def _members(found: msgspec.Struct) -> dict[str, Any]:
+    return msgspec.structs.asdict(found)
+
+
+def _is_list(data: bytes) -> bool:
+    """Whether a body is an object with ``matches``; other faults are found later."""
+    if b"matches" not in data:
+        return False
+    try:
+        return _HAS_MATCHES.decode(data).matches is not msgspec.UNSET
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False
+
+
+def _wrong(pointer: str, rule: str) -> Problem:
+    return problem_of(MatchError(pointer, rule))
