@@ -11,11 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.storage import Lake
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_SEASONS, PUBLISHED
 from ranklake.storage.names.folding import fold
 from ranklake.storage.runs.components import Meetings
 
 from ..common.brand import Brand
+from ..events.seasons import Season
 from ..publication.index_parts import SMOOTHED_ROWS, UNRATED, IndexPart, integers, one_chunk, read_mapped
 from ..publication.root import IndexFile, IndexManifest, index_path
 from ..results.attributes import COUNTRY, NAME, values_by_handle
@@ -183,6 +184,16 @@ class IndexRows:
     def countries(self) -> dict[str, str]:
         """The country by handle, of the players who have one."""
         return values_by_handle(self.attributes_table, COUNTRY)
+
+    @cached_property
+    def seasons_table(self) -> pa.Table:
+        """The seasons; see ``OF_SEASONS``."""
+        return self._table(self.manifest.seasons, OF_SEASONS["seasons"])
+
+    @cached_property
+    def seasons(self) -> list[Season]:
+        """The seasons, in order."""
+        return [Season.from_json(facts) for facts in self.seasons_table.to_pylist()]
 
     @cached_property
     def brand(self) -> Brand:
@@ -407,7 +418,7 @@ class IndexRows:
     def load(self) -> None:
         """Open all files."""
         _ = self.leaderboard_table, self.contests_table, self.aliases_table, self.attributes_table
-        _ = self.groups_table, self.unrated_table, self._smoothed, self.parts, self.problems
+        _ = self.groups_table, self.unrated_table, self._smoothed, self.parts, self.problems, self.seasons
 
     @cached_property
     def parts(self) -> tuple[IndexPart, ...]:

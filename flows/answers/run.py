@@ -17,16 +17,17 @@ from ranklake.storage import Lake, MissingError
 from ranklake.storage.names.search import Search
 
 from ..common.times import count_until
+from ..events.seasons import Season, season_named
 from ..publication.index_parts import integers
 from ..publication.past_places import PastPlaces, periods
 from ..publication.root import IndexManifest, index_path, read_manifest
 from ..publication.standing_places import Placed, StandingPlaces
 from ..results.attributes import NAME
-from ..results.components import apart, compared_in, with_large
+from ..results.components import apart, compared_in, groups_in, with_large
 from ..results.groups import team_of
 from ..results.level_shifts import STEADY
 from ..results.places import PlaceOptions
-from ..results.ranks import chosen, last_end
+from ..results.ranks import chosen, last_end, ranked
 from ..results.states import States
 from . import comparison, contests
 from .contests import changes, history
@@ -34,9 +35,10 @@ from .distribution import distribution_of
 from .handles import Handles
 from .index_rows import IndexRows
 from .kept import Kept
-from .leaderboard import BoardPage, Group, Leaderboard, Page, kept_boards, leaderboard
+from .leaderboard import BoardPage, Group, Leaderboard, Page, kept_boards, leaderboard, season_leaderboard
 from .players.career import career, next_title
 from .rated_run import RatedRun
+from .seasonal.figures import SEASON_ROUNDS
 
 _HISTORY = (
     "round_index", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before", "rating", "team",
@@ -107,18 +109,27 @@ class PublishedRun(IndexRows):
         active: int | None = None,
         provisional: str = "show",
         places: PlaceOptions | None = None,
+        season: Season | None = None,
+        placement: int = 1,
     ) -> BoardPage:
         """Rows of the leaderboard, ``at`` a time as of :func:`.leaderboard.leaderboard`; see :meth:`.Leaderboard.page`.
 
         ``active``: only players whose last contest ended at most this many seconds before ``at``, or before the last
         contest.
         ``places``: by default those of the publish.
+        ``season``: the state at its end, with ``SEASON_COLUMNS``; players with fewer than ``placement`` of its rounds
+        are provisional. ``at`` does not count then.
         """
-        board = self._leaderboard_at(at, places)
+        board = self._leaderboard_at(at, places) if season is None else self._at_end(season, placement, places)
+        at = at if season is None else None
         if active is not None:
             since = (last_end(board.table) if at is None else at) - active
             active_since = since if active_since is None else max(since, active_since)
         return board.page(start, limit, order, active_since, title, group, provisional)
+
+    def season(self, name: str) -> Season:
+        """A season by name, or the ``current`` one; raises as :func:`.season_named`."""
+        return season_named(self.seasons, name, self.ends, self.manifest.dataset)
 
     def rounds_until(self, at: int | None) -> int | None:
         """The number of rounds that made the leaderboard ``at`` a time; None for all."""
@@ -162,14 +173,17 @@ class PublishedRun(IndexRows):
         """
         return self._player(self.handles.row(handle), places)
 
-    def history(self, handle: str, since: int | None = None) -> pa.Table:
+    def history(self, handle: str, since: int | None = None, season: Season | None = None) -> pa.Table:
         """The columns :data:`_HISTORY` of each rated round of a player, in order; raises as :meth:`player`.
 
-        ``team`` is null in a round of individuals; rows of games have the ``opponent``.
+        ``team`` is null in a round of individuals; rows of games have the ``opponent``. ``season``: only its rounds.
         """
         columns = history(self, [self.handles.player(self.handles.row(handle))])
         columns["change"] = changes(columns["rating"])
         rows = pa.table({name: columns[name] for name in _HISTORY if name in columns})
+        if season is not None:
+            index = rows.column("round_index").to_numpy()
+            rows = rows.filter(pa.array((index >= season.first_round) & (index < season.stop_round)))
         return rows if since is None else rows.filter(pc.greater_equal(rows.column("time_seconds"), since))
 
     def problem_page(self, start: int = 0, limit: int = 100, **filters: Any) -> Page:
@@ -251,10 +265,15 @@ class PublishedRun(IndexRows):
         active_since: int | None = None,
         handle: str | None = None,
         at: int | None = None,
+        season: Season | None = None,
     ) -> dict[str, Any]:
-        """The distribution of ratings, now or ``at`` a time; see :func:`.distribution_of`. Raises as :meth:`player`."""
+        """The distribution of ratings, now or ``at`` a time; see :func:`.distribution_of`. Raises as :meth:`player`.
+
+        ``season``: of the players with a round of it, at its end; ``at`` does not count then.
+        """
         name = None if handle is None else self.handles.handle(self.handles.row(handle))
-        return distribution_of(self.table_at(at), width, active_since, name)
+        table = self.table_at(at) if season is None else self._at_end(season).table
+        return distribution_of(table, width, active_since, name)
 
     def table_at(self, at: int | None = None) -> pa.Table:
         """All rows of the leaderboard, now or ``at`` a time."""
@@ -405,6 +424,19 @@ class PublishedRun(IndexRows):
             else:
                 table = self.ranked(self._leaderboard_at(time_seconds).table, places)
             changes = partial(self.last_changes, self.rounds_until(time_seconds))
+            board = Leaderboard(table, self.attributes_table, self._kept, changes)
+            self._kept.put(key, board)
+        return board
+
+    def _at_end(self, season: Season, placement: int = 1, places: PlaceOptions | None = None) -> Leaderboard:
+        """The leaderboard of a season; arguments as of :meth:`leaderboard`."""
+        options = (places or self.places).changed(min_rounds=placement)
+        key = (self._token, "season", season.name, options)
+        board: Leaderboard | None = self._kept.get(key)
+        if board is None:
+            table = with_large(season_leaderboard(self, season), placement)
+            table = ranked(table, options, self.uncertainty, groups_in(table), SEASON_ROUNDS)
+            changes = partial(self.last_changes, season.stop_round)
             board = Leaderboard(table, self.attributes_table, self._kept, changes)
             self._kept.put(key, board)
         return board

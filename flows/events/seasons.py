@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ranklake.storage import Dataset, Event, MissingError
 from ranklake.storage.datasets.tables.events import ALL, positions
+from ranklake.storage.lake.schemas import OF_SEASONS
 from ranklake.storage.names.hints import hint, near_names
 
 from ..common.text import listed
@@ -67,6 +69,14 @@ class Season:
             "event_id": event.event_id,
         }
 
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> Season:
+        """The opposite of :meth:`to_json`."""
+        of_reset = {key: facts[key] for key in _OF_RESETS} if facts["reset"] else {}
+        kind: Any = "reset" if facts["reset"] else "season"
+        event = Event(facts["event_id"], facts["start_seconds"], kind, facts["name"], **of_reset)
+        return cls(event, facts["end_seconds"], facts["first_round"], facts["first_round"] + facts["n_rounds"])
+
 
 _OF_RESETS = ("centre", "keep", "widen", "history", "restart_counts", "who")
 
@@ -111,6 +121,30 @@ def seasons_of(events: Iterable[Event], ends: npt.NDArray[np.int64]) -> list[Sea
         Season(event, end, start, stop)
         for event, end, start, stop in zip(events, times, first, first[1:], strict=False)
     ]
+
+
+def reset_rounds(found: Iterable[Season]) -> npt.NDArray[np.int64]:
+    """The first round after each reset, ascending."""
+    return np.array([one.first_round for one in found if one.resets], np.int64)
+
+
+def seasons_table(
+    found: Sequence[Season], rows: Iterable[tuple[npt.NDArray[Any], npt.NDArray[Any]]], n_players: int
+) -> pa.Table:
+    """Seasons as the published table ``OF_SEASONS["seasons"]``.
+
+    ``rows``: the round and the player, below ``n_players``, of each rated row, in order of rounds and in parts.
+    """
+    first = np.array([one.first_round for one in found], np.int64)
+    last_seen, counts = np.full(n_players, -1), np.zeros(len(found), np.int64)
+    for round_index, player in rows:
+        number = np.searchsorted(first, round_index, side="right") - 1
+        pairs = np.unique(number[number >= 0] * n_players + player[number >= 0])
+        of, who = np.divmod(pairs, n_players)
+        counts += np.bincount(of[last_seen[who] != of], minlength=len(found))
+        np.maximum.at(last_seen, who, of)
+    facts = [one.to_json() | {"n_players": count} for one, count in zip(found, counts.tolist(), strict=True)]
+    return pa.Table.from_pylist(facts, schema=OF_SEASONS["seasons"])
 
 
 def season_at(dataset: Dataset, time_seconds: int) -> Season | None:

@@ -17,13 +17,14 @@ from ranklake.storage.datasets.player_attributes import player_attributes
 from ranklake.storage.datasets.results import StoredResults
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.access.lake import digest_of_facts
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_STRENGTHS, PLACES, PUBLISHED, ROUNDS
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_SEASONS, OF_STRENGTHS, PLACES, PUBLISHED, ROUNDS
 
 from ..chances.record import RunChances, learnt_chances
 from ..chances.to_come import to_published
 from ..common.brand import UNBRANDED, Brand
 from ..common.progress import ProgressCallback, in_parts, not_shown
 from ..entrants.explained import explained_by
+from ..events.seasons import seasons_of, seasons_table
 from ..results.components import Components
 from ..results.display import Display
 from ..results.groups import groups_of
@@ -228,6 +229,15 @@ class Content:
         return pa.Table.from_pylist(rows, schema=ALIASES)
 
     @cached_property
+    def seasons(self) -> pa.Table:
+        """The seasons of the data set, with the rounds and the players of this run; see ``OF_SEASONS``."""
+        parts = (
+            (rows.column("round_index").to_numpy(), rows.column("player").to_numpy())
+            for _, rows in (self._rated.walk(columns=("round_index", "player")) if self.has("seasons") else ())
+        )
+        return seasons_table(seasons_of(self._dataset.events(), self._rated.ends), parts, self.players.num_rows)
+
+    @cached_property
     def learnt(self) -> RunChances | None:
         """What the run has learnt of games between two; None if its contests have more participants."""
         return learnt_chances(self._rated)
@@ -282,6 +292,8 @@ class Content:
         """Whether the run has rows of a table that not every run has."""
         if name in OF_STRENGTHS:
             return self.static
+        if name in OF_SEASONS:
+            return bool(self._dataset.events())
         return bool(self.attributes.num_rows if name in OF_ATTRIBUTES else self.results_digest)
 
     @property

@@ -20,7 +20,7 @@ from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.datasets.results import StoredResults
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_STRENGTHS
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_SEASONS, OF_STRENGTHS
 from ranklake.storage.leases.acquire import hold_lease
 
 from ..common.configuration.settings import find_system
@@ -72,6 +72,8 @@ def publish_to_database(
         further += OF_PROBLEMS
     if find_system(config["system"]).all_games is not None:
         further += OF_STRENGTHS
+    if dataset.events():
+        further += OF_SEASONS
     with (
         closing(connect(address)) as connection,
         hold_lease(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal) as lease,

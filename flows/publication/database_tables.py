@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_STRENGTHS, PUBLISHED
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_SEASONS, OF_STRENGTHS, PUBLISHED
 
 from ..databases.base import Connection
 from ..databases.connection import transaction
@@ -26,7 +26,7 @@ from ..problems.columns import OF_PROBLEMS
 
 STATE = "ranklake_state"
 _STAGING = "ranklake_new"
-_SCHEMAS = PUBLISHED | OF_ATTRIBUTES | OF_PROBLEMS | OF_STRENGTHS
+_SCHEMAS = PUBLISHED | OF_ATTRIBUTES | OF_PROBLEMS | OF_STRENGTHS | OF_SEASONS
 _SCHEMAS |= {STATE: pa.schema([("name", pa.string()), ("state", pa.string())])}
 _KEYS: dict[str, tuple[str, ...]] = {
     "players": ("player",),
@@ -40,6 +40,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "strengths": ("handle",),
     "coefficients": ("name",),
     "pairs": ("a", "b"),
+    "seasons": ("name",),
     STATE: ("name",),
 }
 _INDICES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -55,7 +56,7 @@ _INDICES: dict[str, tuple[tuple[str, ...], ...]] = {
     "pairs": (("b",),),
 }
 # The groups of tables that not every run has.
-_FURTHER: tuple[Mapping[str, pa.Schema], ...] = (OF_ATTRIBUTES, OF_PROBLEMS, OF_STRENGTHS)
+_FURTHER: tuple[Mapping[str, pa.Schema], ...] = (OF_ATTRIBUTES, OF_PROBLEMS, OF_STRENGTHS, OF_SEASONS)
 # Changed by the rounds of other players; without an index.
 _MOVING = {"leaderboard": ("place", "percentile", "component", "place_high", "place_low", "tier")}
 

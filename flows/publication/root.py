@@ -165,6 +165,7 @@ class IndexManifest(Root, frozen=True, kw_only=True, tag_field="format", tag=FOR
     ``problems``: the problems; None without results of problems. Earlier releases wrote none.
     ``components``: number of players of each component, largest first. Earlier releases wrote none, and their
     leaderboards have no components.
+    ``seasons``: the seasons; None without any. Earlier releases wrote none.
     """
 
     parts: tuple[PartFile, ...]
@@ -177,13 +178,14 @@ class IndexManifest(Root, frozen=True, kw_only=True, tag_field="format", tag=FOR
     smoothed: SmoothedFile | None = None
     problems: ProblemsFile | None = None
     components: tuple[int, ...] | None = None
+    seasons: IndexFile | None = None
 
     @property
     def files(self) -> tuple[IndexFile, ...]:
         """All files."""
         tables = (self.leaderboard, self.contests, self.aliases, self.attributes, self.groups)
         problems = (self.problems, None if self.problems is None else self.problems.solves)
-        further = (self.unrated, self.smoothed, *problems, self.plain)
+        further = (self.unrated, self.smoothed, self.seasons, *problems, self.plain)
         return (*self.parts, *(file for file in (*tables, *further) if file is not None))
 
 
@@ -245,5 +247,6 @@ def source_digest(run: Run, dataset: Dataset, newest: Segment) -> str:
     """
     contests = dataset.contests.slice(0, newest.stop_round).select(_CONTESTS).to_pydict()
     further = entry_files(run.lake, run.entry_folder)  # the decisions about contests with limits
-    facts = [run.config, newest.last_digest, contests, *([further] if further else [])]
+    events = list(dataset.events())
+    facts = [run.config, newest.last_digest, contests, *([further] if further else []), *([events] if events else [])]
     return digest_of_facts(facts)

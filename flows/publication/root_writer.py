@@ -137,6 +137,8 @@ class RootWriter:
         rows = content.unrated()
         if rows.num_rows:
             files["unrated"] = self._table("unrated", rows)
+        if content.has("seasons"):
+            files["seasons"] = self._table("seasons", content.seasons)
         if (smoothed := self._smoothed(content, before)) is not None:
             files["smoothed"] = smoothed
         if (problems := self._problems(content, before)) is not None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage.lake.access.lake import digest_of_facts
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_STRENGTHS, PUBLISHED
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_SEASONS, OF_STRENGTHS, PUBLISHED
 
 from ..problems.columns import OF_PROBLEMS
 from ..results.titles import CODEFORCES
@@ -30,7 +30,7 @@ _LISTS = ("players", "contests")
 MAX_DIGESTS = 2_048  # longer sequences have a digest every 2, 4, 8, ... rows
 _DIGITS = 12  # hex digits of a digest
 
-FURTHER = OF_ATTRIBUTES | OF_PROBLEMS | OF_STRENGTHS
+FURTHER = OF_ATTRIBUTES | OF_PROBLEMS | OF_STRENGTHS | OF_SEASONS
 """The tables that not every run has."""
 
 State = Mapping[str, Any]
@@ -50,6 +50,8 @@ class VersionedContent(Content):
         if name in OF_STRENGTHS:
             ratings = PrefixDigests.of(self._rounds, self._seed(self.players.num_rows)).digests[-_DIGITS:]
             return {"digest": digest_of_facts([ratings, self.places.to_json()])}
+        if name in OF_SEASONS:
+            return {"digest": digest_of_rows(self.seasons)}
         if name == "results":
             n_players = self.players.num_rows
             return {"players": n_players, **asdict(PrefixDigests.of(self._results, self._seed_of_results(n_players)))}

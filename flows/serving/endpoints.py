@@ -16,6 +16,7 @@ from ..answers.problems.published import PROBLEM_ORDERS, NoProblemError, Publish
 from ..answers.run import PublishedRun
 from ..common.configuration.settings import check_uncertainty, find_system
 from ..common.times import spelled, year_start
+from ..events.seasons import CURRENT, Season
 from ..http.server.parameters import Parameter
 from ..http.server.problems import Problem
 from ..results.places import RULES, PlaceOptions
@@ -68,6 +69,7 @@ _START = Parameter("start", "integer", "Rows to skip.", 0, 0, 1e9)
 _FORMAT = Parameter("format", "text", "Format of the answer.", "json", choices=FORMATS)
 _ACTIVE = Parameter("active_since", "time", "Only players with a contest since then.", short=True)
 _SINCE = Parameter("since", "time", "Only contests since then.", short=True)
+_SEASON = Parameter("season", "text", "Only this season, by its name, or the current one.", None, 1, 100)
 _UNTIL = Parameter("until", "time", "Only contests before then.", short=True)
 
 _PLACES = (
@@ -97,7 +99,30 @@ def _leaderboard(run: PublishedRun, values: Values) -> ManyRows:
     group = None if values["group"] is None else group_of(run, values["group"])
     names = ("start", "limit", "order", "active_since", "title", "at", "active", "provisional")
     shown = {name: values[name] for name in names}
-    return _page(run, run.leaderboard(**shown, group=group, places=_places(run, values)), values)
+    season, placement = season_of(run, values["season"]), values["placement"]
+    for name, refused in (("season", "at"), ("season", "min_rounds")) if season is not None else ():
+        if values[refused] is not None:
+            raise Problem.of_parameter(name, values[name], f"takes no {refused}: its state is that at its end")
+    if season is None and placement is not None:
+        raise Problem.of_parameter("placement", str(placement), "needs a season, whose contests it counts")
+    of_season: dict[str, Any] = {} if season is None else {"season": season, "placement": placement or 1}
+    return _page(run, run.leaderboard(**shown, **of_season, group=group, places=_places(run, values)), values)
+
+
+def season_of(run: PublishedRun, name: str | None) -> Season | None:
+    """The season of a name, or the current one; None without a name. Raises Problem: there is none."""
+    if name is None:
+        return None
+    try:
+        return run.season(name)
+    except MissingError:
+        names = [CURRENT, *(one.name for one in run.seasons)]
+        rule = f"must be one of {', '.join(names)}" if run.seasons else "is not possible: the run has no seasons"
+        raise Problem.of_parameter("season", name, rule) from None
+
+
+def _seasons(run: PublishedRun, values: Values) -> ManyRows:
+    return ManyRows(run.seasons_table, {})
 
 
 def check_title(run: PublishedRun, name: str) -> None:
@@ -144,7 +169,7 @@ def _attributes(run: PublishedRun) -> str:
 
 def _history(run: PublishedRun, values: Values) -> ManyRows:
     handle = _current(run, values["handle"])
-    return ManyRows(run.history(handle, values["since"]), {"handle": handle})
+    return ManyRows(run.history(handle, values["since"], season_of(run, values["season"])), {"handle": handle})
 
 
 def _player(run: PublishedRun, values: Values) -> Any:
@@ -210,7 +235,10 @@ def _compare(run: PublishedRun, values: Values) -> Any:
 def _distribution(run: PublishedRun, values: Values) -> Any:
     try:
         at = None if values["year"] is None else year_start(values["year"] + 1) - 1
-        return run.distribution(values["width"], values["active_since"], values["handle"], at)
+        season = season_of(run, values["season"])
+        if season is not None and at is not None:
+            raise Problem.of_parameter("season", values["season"], "takes no year: its state is that at its end")
+        return run.distribution(values["width"], values["active_since"], values["handle"], at, season)
     except ValueError as error:
         raise Problem.of_parameter("width", str(values["width"]), str(error)) from error
 
@@ -315,13 +343,19 @@ ENDPOINTS = (
         Parameter("at", "time", "Ratings of this time, with the uncertainty of the days since then."),
         Parameter("active", "age", "Only players with a contest in this time before `at`, or before the last contest."),
         Parameter("group", "text", "Only players with a value of an attribute, as `country:PL`.", None, 1, 1000),
+        Parameter("season", "text", "The players of this season, or of the `current` one: the state at its end.",
+                  None, 1, 100),
+        Parameter("placement", "integer", "Contests of the season that a player needs for a place, 1 by default.",
+                  None, 1, 2**31 - 1),
         *_PLACES, _FORMAT,
-    ), _leaderboard, long=("at", *_OF_PLACES)),
+    ), _leaderboard, long=("at", "season", *_OF_PLACES)),
+    Endpoint("/seasons", "The seasons, in order.", (_FORMAT,), _seasons),
     Endpoint("/groups", "Groups of players with the same value of an attribute, best first.", (
         Parameter("attribute", "text", "Only the groups of this attribute.", None, 1, 1000),
         _START, _limit(100), _FORMAT,
     ), _groups),
-    Endpoint("/players/{handle}/history", "One row per rated round of a player.", (_SINCE, _FORMAT), _history),
+    Endpoint("/players/{handle}/history", "One row per rated round of a player.", (_SINCE, _SEASON, _FORMAT),
+             _history),
     Endpoint("/players/{handle}/between", "The difference of a player's skill between two dates, of smoothed skills.", (
         Parameter("since", "time", "The earlier date.", required=True, short=True),
         Parameter("until", "time", "The later date.", required=True, short=True),
@@ -349,8 +383,8 @@ ENDPOINTS = (
     Endpoint("/distribution", "Distribution of the ratings: bins and quantiles.", (
         Parameter("width", "number", "Width of a bin, rating points; by default a round number.", None, 1e-6, 1e6),
         Parameter("year", "integer", "Ratings at the end of a year, UTC.", None, 1, 9998), _ACTIVE,
-        Parameter("handle", "text", "A player whose percentile is wanted.", None, 1, 1000),
-    ), _distribution, long=("year",)),
+        Parameter("handle", "text", "A player whose percentile is wanted.", None, 1, 1000), _SEASON,
+    ), _distribution, long=("year", "season")),
     Endpoint("/count", "Number of players with a rating from `min` to below `max`.", (
         Parameter("min", "number", "Lowest rating.", None, -1e12, 1e12),
         Parameter("max", "number", "Ratings below this one.", None, -1e12, 1e12),

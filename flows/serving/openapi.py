@@ -17,6 +17,7 @@ _MEDIA = ("application/json", "text/csv", "application/x-ndjson", "application/v
 _OPERATIONS = {  # of each endpoint by its path: name, tag, and the schema of the answer; names of clients, so they stay
     "": ("get_run", "runs", "Run"),
     "/leaderboard": ("get_leaderboard", "players", "Leaderboard"),
+    "/seasons": ("list_seasons", "runs", "Seasons"),
     "/groups": ("list_groups", "players", "Groups"),
     "/players/{handle}/history": ("get_player_history", "players", "History"),
     "/players/{handle}/between": ("get_player_progress", "players", "Progress"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_SEASONS, PUBLISHED, SEASON_COLUMNS
 
 from ..common.brand import WORDS
 from ..http.server.documents import PROBLEM, Kinds, object_of, schema_of
@@ -21,6 +21,8 @@ _NULLABLE = {  # columns of rows that may be null; others are there, and finite
     "place", "title", "percentile", "component", "place_high", "place_low", "tier", "perf", "perf_ceiling", "precision",
     "url", "name", "time_seconds", "n_players", "team", "points", "value", "rating_before", "change", "year",
     "difficulty", "deviation", "share", "bound", "rating_80", "first_solved", "first_solver", "tags",
+    "end_seconds", "centre", "keep", "widen", "history", "restart_counts", "who",
+    "season_start_rating", "season_best", "season_change",
 }  # fmt: skip
 _OF_PLACES = ("component", "place_high", "place_low", "tier")  # not of every run
 _TYPES = ((pa.types.is_integer, "integer"), (pa.types.is_floating, "number"), (pa.types.is_boolean, "boolean"))
@@ -49,6 +51,7 @@ _RATINGS, _CONTESTS = PUBLISHED["ratings"], PUBLISHED["contests"]
 _BOARD = _columns(PUBLISHED["leaderboard"])
 _RANKED: Kinds = {name: kind for name, kind in _BOARD.items() if name not in _OF_PLACES}
 _RANGES: Kinds = {name: _BOARD[name] for name in _OF_PLACES}
+_OF_SEASON: Kinds = _columns(SEASON_COLUMNS)
 _NAMED: Kinds = {"name": "string?"}  # where players have display names
 _PLAYER: Kinds = {**_RANKED, "attributes": "{string}", "first_contest": "ContestName", "last_contest": "ContestName",
                    "n_ranked": "integer", "change": "number?", "change_year": "number?", "peak": "Peak",
@@ -98,8 +101,10 @@ SCHEMAS: dict[str, dict[str, Any]] = {
                      {"name": "string", "minimum": "number?", "colour": "string"}),
     "PlaceRule": object_of("Who has a place, and how wide its interval is.", {
         "min_rounds": "integer", "max_sigma": "number?", "interval": "number", "rule": "string"}),
-    "LeaderboardRow": object_of("A player on the leaderboard.", _RANKED, {**_RANGES, **_NAMED}),
+    "LeaderboardRow": object_of("A player on the leaderboard.", _RANKED, {**_RANGES, **_NAMED, **_OF_SEASON}),
     "Leaderboard": _list("A page of a leaderboard.", "LeaderboardRow"),
+    "Season": object_of("A season; the facts of a reset are null without one.", _columns(OF_SEASONS["seasons"])),
+    "Seasons": object_of("The seasons of a run.", {**_ABOUT, "rows": "[Season]"}),
     "Group": object_of("Players with the same value of an attribute.", _columns(OF_ATTRIBUTES["groups"]),
                      {"best_name": "string?"}),
     "Groups": _list("A page of groups.", "Group"),

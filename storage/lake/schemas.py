@@ -497,6 +497,26 @@ OF_STRENGTHS = {
     for name, schema in {"strengths": STRENGTHS, "coefficients": COEFFICIENTS, "pairs": PAIRS}.items()
 }
 
+# A further published table, of data sets with seasons.
+OF_SEASONS = {
+    "seasons": pa.schema(
+        [
+            field.with_nullable(True)
+            for field in (
+                _field("name", pa.string(), "name of the season"),
+                _field("start_seconds", pa.int64(), "when it began", "UTC seconds since the epoch"),
+                _field("end_seconds", pa.int64(), "when the next one began; null of the last one", "UTC seconds"),
+                _field("first_round", pa.int64(), "its first round", "round"),
+                _field("n_rounds", pa.int64(), "its rounds", "rounds"),
+                _field("n_players", pa.int64(), "players rated in it", "players"),
+                _field("reset", pa.bool_(), "whether it began with a reset of beliefs; else the next ones are null"),
+                *(EVENTS.field(name) for name in ("centre", "keep", "widen", "history", "restart_counts", "who")),
+                EVENTS.field("event_id"),
+            )
+        ]
+    )
+}
+
 _ATTRIBUTE, _VALUE = (ATTRIBUTES.field(name) for name in ("attribute", "value"))
 
 # Further published tables, of data sets whose players have attributes.

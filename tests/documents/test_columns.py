@@ -12,7 +12,7 @@ from ranklake import SYSTEMS, Ratings
 from ranklake.flows.preview.preview import COLUMNS as PREVIEW
 from ranklake.flows.problems.columns import OF_PROBLEMS
 from ranklake.rating_kernels.registry import of_contests
-from ranklake.storage.lake.schemas import OF_STRENGTHS, PUBLISHED, SEASON_COLUMNS
+from ranklake.storage.lake.schemas import OF_SEASONS, OF_STRENGTHS, PUBLISHED, SEASON_COLUMNS
 
 PAGE = page("columns")
 EXPLAINED = set(re.findall(r"`([a-z_0-9]+)`", PAGE))
@@ -59,7 +59,8 @@ def test_systems__have_the_sigma_and_the_rating_of_the_table(example: dict[str, 
 
 def test_columns__of_all_tables_are_explained(example: dict[str, Any]) -> None:
     published = [PUBLISHED[name].names for name in ("ratings", "leaderboard")]
-    published += [SEASON_COLUMNS.names, *(schema.names for schema in (OF_PROBLEMS | OF_STRENGTHS).values())]
+    further = OF_PROBLEMS | OF_STRENGTHS | OF_SEASONS
+    published += [SEASON_COLUMNS.names, *(schema.names for schema in further.values())]
     names = {*example["ratings"].history, *example["ratings"].leaderboard(), *PREVIEW}.union(*published)
     names -= {*example["results"]}
     assert names <= EXPLAINED, names - EXPLAINED

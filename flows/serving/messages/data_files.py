@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, Response
 
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_STRENGTHS, PUBLISHED
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, OF_SEASONS, OF_STRENGTHS, PUBLISHED
 
 from ...answers.run import PublishedRun
 from ...http.server.problems import Problem
@@ -19,7 +19,7 @@ from ...problems.columns import OF_PROBLEMS
 from ...publication.root import INDEX, LATEST, plain_path
 from .responses import is_unchanged
 
-_TABLES = (*PUBLISHED, *OF_ATTRIBUTES, *OF_PROBLEMS, *OF_STRENGTHS)
+_TABLES = (*PUBLISHED, *OF_ATTRIBUTES, *OF_PROBLEMS, *OF_STRENGTHS, *OF_SEASONS)
 _RULE = f"must be {INDEX}, {LATEST} or a file of {', '.join(_TABLES)}"
 _PLAIN = re.compile(r"latest-[0-9a-f]+\.parquet")  # a leaderboard that a root names
 MOST_RANGES = 16  # of a request; each is a part of the answer

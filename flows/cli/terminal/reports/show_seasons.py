@@ -8,28 +8,14 @@ import pyarrow as pa
 from rich.table import Table
 from rich.text import Text
 
+from ranklake.storage.lake.schemas import OF_SEASONS
+
 from ....common.text import cell
 from ....events.seasons import Season, reset_line
 from ..show import day
 from ..tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
-SCHEMA = pa.schema(
-    [
-        ("name", pa.string()),
-        ("start_seconds", pa.int64()),
-        ("end_seconds", pa.int64()),
-        ("first_round", pa.int64()),
-        ("n_rounds", pa.int64()),
-        ("reset", pa.bool_()),
-        ("centre", pa.string()),
-        ("keep", pa.float64()),
-        ("widen", pa.float64()),
-        ("history", pa.string()),
-        ("restart_counts", pa.bool_()),
-        ("who", pa.string()),
-        ("event_id", pa.int32()),
-    ]
-)
+SCHEMA = pa.schema([field for field in OF_SEASONS["seasons"] if field.name != "n_players"])
 
 
 def seasons_table(title: str, seasons: Sequence[Season]) -> Table:

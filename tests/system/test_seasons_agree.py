@@ -1,0 +1,122 @@
+"""All doors say the same of a season: command, notebook, API, tables; the witness is a count in plain Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.commands import Command
+from helpers.games import DAY
+from helpers.lakes import contest, lake_of, rate_run
+
+from ranklake import Ratings
+from ranklake.flows.events.start import season_event
+from ranklake.flows.publication.publish import publish
+from ranklake.storage import Dataset, Lake
+
+pytest.importorskip("starlette")
+from helpers.api import client_of
+
+API = "/api/v1/runs/run"
+FIELDS = ("ann bob cy", "bob ann", "cy bob dee", "dee ann", "bob cy ann", "eve dee", "ann bob")
+SEASONS = {"spring": (3, 2, 5), "summer": (6, 5, 7)}  # first day, first round, the round after the last
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    lake = lake_of(
+        tmp_path / "lake", [contest(str(i), *who.split(), time_seconds=i * DAY) for i, who in enumerate(FIELDS, 1)]
+    )
+    with Dataset.ingest(lake, "games") as body:
+        for name, (day, *_) in SEASONS.items():
+            body.start_season(season_event(name, day * DAY, reset=False))
+    rate_run(lake, system="glicko")
+    publish(lake, "run")
+    return lake
+
+
+def counted(first: int, stop: int) -> dict[str, int]:
+    """The contests of each player in some rounds."""
+    names = [name for who in FIELDS[first:stop] for name in who.split()]
+    return {name: names.count(name) for name in names}
+
+
+@pytest.mark.parametrize("season", SEASONS)
+def test_season__is_the_same_at_every_door(lake: Lake, invoke: Command, season: str) -> None:
+    _, first, stop = SEASONS[season]
+    expected = counted(first, stop)
+    at = ("--run", "run", "--lake", lake.url, "--format", "json")
+    rows = json.loads(invoke("leaderboard", "--season", season, *at).out)
+    assert {row["handle"]: row["season_rounds"] for row in rows} == expected
+    noted = Ratings.open(lake, "run").leaderboard(season=season)
+    assert noted["player"].to_list() == [row["handle"] for row in rows]
+    with client_of(lake) as client:
+        served = client.get(f"{API}/leaderboard", params={"season": season, "provisional": "hide"}).json()["rows"]
+        everybody = client.get(f"{API}/leaderboard", params={"season": season}).json()["rows"]
+        bins = client.get(f"{API}/distribution", params={"season": season}).json()
+        (listed,) = [one for one in client.get(f"{API}/seasons").json()["rows"] if one["name"] == season]
+        history = client.get(f"{API}/players/ann/history", params={"season": season}).json()["rows"]
+        placed = client.get(f"{API}/leaderboard", params={"season": season, "placement": 2, "provisional": "hide"})
+    for row, other in zip(served, rows, strict=True):
+        assert {name: row[name] for name in other} == other
+    assert {row["handle"] for row in everybody if row["provisional"]} == {
+        name for name in counted(0, stop) if name not in expected
+    }
+    assert bins["n_players"] == len(expected)
+    assert [row["round_index"] for row in history] == [
+        index for index in range(first, stop) if "ann" in FIELDS[index].split()
+    ]
+    assert {row["handle"] for row in placed.json()["rows"]} == {name for name, n in expected.items() if n >= 2}
+    assert (listed["first_round"], listed["n_rounds"], listed["n_players"]) == (first, stop - first, len(expected))
+    assert (listed["reset"], listed["keep"], listed["start_seconds"]) == (False, None, SEASONS[season][0] * DAY)
+    (of_command,) = [one for one in json.loads(invoke("season", "list", "--dataset", "games", *at[2:]).out)
+                     if one["name"] == season]  # fmt: skip
+    assert {name: listed[name] for name in of_command} == of_command
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "words"),
+    [
+        ("leaderboard", {"season": "autumn"}, "season must be one of current, spring, summer"),
+        ("leaderboard", {"season": "spring", "at": "2020-01-01"}, "season takes no at"),
+        ("leaderboard", {"placement": "2"}, "placement needs a season"),
+        ("distribution", {"season": "spring", "year": "2020"}, "season takes no year"),
+        ("players/ann/history", {"season": "autumn"}, "season must be one of"),
+    ],
+)
+def test_season__that_is_none_is_refused(lake: Lake, path: str, query: dict[str, str], words: str) -> None:
+    with client_of(lake) as client:
+        answer = client.get(f"{API}/{path}", params=query)
+    assert answer.status_code == 400
+    assert answer.json()["title"].startswith(words) or words in answer.text
+
+
+def test_seasons__that_change_make_a_new_publish_and_no_other_table(lake: Lake) -> None:
+    def state() -> dict[str, Any]:
+        with client_of(lake) as client:
+            return {"rows": client.get(f"{API}/seasons").json()["rows"], "version": client.get(API).json()["version"]}
+
+    before = state()
+    with Dataset.ingest(lake, "games") as body:
+        body.remove_season("spring")
+    assert publish(lake, "run").tables == ("seasons",)
+    after = state()
+    assert [row["name"] for row in after["rows"]] == ["summer"]
+    assert before["version"] != after["version"]
+    with Dataset.ingest(lake, "games") as body:
+        body.remove_season("summer")
+    assert publish(lake, "run").tables == ("seasons",)
+    assert state()["rows"] == []
+
+
+def test_publish__without_seasons_has_no_table_of_them(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", [contest("1", "ann", "bob", time_seconds=DAY)])
+    rate_run(lake)
+    assert "seasons" not in publish(lake, "run").tables
+    assert not Path(lake.url, "run/published/seasons").exists()
+    with client_of(lake) as client:
+        assert client.get(f"{API}/seasons").json()["rows"] == []
+        answer = client.get(f"{API}/leaderboard?season=current")
+        assert "the run has no seasons" in answer.text
