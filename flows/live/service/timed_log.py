@@ -23,6 +23,9 @@ class TimedLog:
     def available(self) -> bool:
         return self._log.available
 
+    def begin_after(self, sequence: int) -> None:
+        self._log.begin_after(sequence)
+
     def append(self, entries: Sequence[Entry], received: float) -> int:
         began = time.perf_counter()
         try:
