@@ -53,9 +53,9 @@ class BadFrameError(ValueError):
         self.offset, self.reason = offset, reason
 
 
-def crc32c(data: bytes) -> int:
-    """CRC32C (Castagnoli) of bytes."""
-    return int(_library().value(data))
+def crc32c(data: bytes, before: int = 0) -> int:
+    """CRC32C (Castagnoli) of bytes that follow others with the sum ``before``."""
+    return int(_library().extend(before, data))
 
 
 def encode_header(first: int) -> bytes:

@@ -12,21 +12,30 @@ from functools import partial
 from ranklake.storage.lake.errors import DamagedError, NoSpaceError
 from ranklake.storage.leases.reserve import with_reserve
 
-from .ids import BadIdsError, IdIndex, Place, encode_ids, read_ids
+from .ids import BadIdsError, IdIndex, Place, SortedIds, encode_ids, read_ids
 from .segments import Segments
 
 log = logging.getLogger("ranklake.rated")
 
 
+_MERGED = 8  # files that become one
+_LARGEST = 64  # segments of a file that is not merged further: some hundred MiB
+
+
 class IdFiles:
     """The ids of all segments. One thread adds, closes and keeps; any thread finds.
 
-    ``window_seconds``: ids of closed segments whose newest record is older are looked up on the disk.
+    Each closed segment has a file of its own at first. As a search looks into each, eight files of one size become one:
+    it replaces that of the last of their segments, and the others are deleted.
+
+    ``window_seconds``: ids of files whose newest record is older are looked up on the disk.
     """
 
     def __init__(self, segments: Segments, window_seconds: float) -> None:
         self._segments, self._window_seconds = segments, window_seconds
         self._index = IdIndex()
+        self._covers: dict[int, tuple[int, float]] = {}  # segments, and newest record, of a file or what will be one
+        self._stored: set[int] = set()  # segments whose ids are in a file
         self._threads = ThreadPoolExecutor(1, "ranklake-log")
         self._settling: dict[int, Future[None]] = {}
 
@@ -34,22 +43,26 @@ class IdFiles:
         """Read the files of all closed segments; make the missing ones, as after a crash.
 
         ``firsts``: the sequence number of the first record of each segment; the last one is open.
-        Raises DamagedError: a file is damaged, and its segment is released or damaged, too.
+        Raises DamagedError: a file is damaged or missing, and a segment is released or damaged, too.
         """
-        known = self._segments.id_numbers()
-        for number in sorted({*known, *firsts} - {max(firsts)}):
+        reasons = {}
+        for number in reversed(self._segments.id_numbers()):
+            if number in self._stored:  # the process was killed before it was deleted
+                self._segments.lake.delete(self._segments.id_path(number))
+                continue
             try:
-                if number not in known:
-                    raise BadIdsError("is missing")
                 self._read(number)
             except BadIdsError as error:
-                if number not in firsts:
-                    path = self._segments.id_path(number)
-                    raise DamagedError(f"{path}: {error}; restore it from a backup", path=path) from error
-                try:
-                    self._make(number, firsts[number])
-                except NoSpaceError as full:  # until then the ids are in memory alone
-                    log.warning("%s; the next start makes it again", full)
+                reasons[number] = str(error)
+        for number in sorted({*range(1, max(firsts))} - self._stored):
+            if number not in firsts:
+                path = self._segments.id_path(number)
+                reason = f"{path}: {reasons.get(number, 'is missing')}; restore it from a backup"
+                raise DamagedError(reason, path=path)
+            try:
+                self._make(number, firsts[number])
+            except NoSpaceError as full:  # until then the ids are in memory alone
+                log.warning("%s; the next start makes it again", full)
 
     def add(self, name: str, place: Place) -> None:
         """Add the id of a match, whose record is in the open segment."""
@@ -71,7 +84,7 @@ class IdFiles:
         """
         if number in self._settling:
             self._settling.pop(number).result()
-        if number not in self._segments.id_numbers():
+        if number not in self._stored:
             with_reserve(self._segments.lake, partial(self._make, number, first))
 
     def close(self) -> None:
@@ -79,10 +92,12 @@ class IdFiles:
         self._threads.shutdown()
 
     def _read(self, number: int) -> bool:
-        """Use the file of a segment; returns whether its ids are in memory."""
+        """Use a file; returns whether its ids are in memory."""
         path = self._segments.lake.uri(self._segments.id_path(number))
-        ids = read_ids(path, time.time() - self._window_seconds)
+        ids, newest, segments = read_ids(path, time.time() - self._window_seconds)
         self._index.settle(number, ids)
+        self._covers[number] = segments, newest
+        self._stored.update(range(number - segments + 1, number + 1))
         return not ids.on_disk
 
     def _make(self, number: int, first: int) -> None:
@@ -93,19 +108,36 @@ class IdFiles:
             if record.kind == "match":
                 index.add(record.id, Place(record.sequence, offset))
         index.seal(number)
-        ids = index.merged(number)
-        self._index.settle(number, ids)
-        self._segments.lake.commit_bytes(self._segments.id_path(number), encode_ids(ids, newest))
+        self._write(number, index.merged(number), newest)
 
     def _settle(self, number: int, newest: float) -> None:
-        """Write the file of a segment that was closed, and leave on the disk what has become too old for memory."""
-        ids = self._index.merged(number)
-        self._index.settle(number, ids)
+        """Write the file of a segment that was closed, merge files, and drop from memory what is too old for it."""
         try:
-            self._segments.lake.commit_bytes(self._segments.id_path(number), encode_ids(ids, newest))
+            self._write(number, self._index.merged(number), newest)
+            while (some := self._mergeable()) and (last := some[-1]):
+                covered = sum(self._covers[one][0] for one in some)
+                self._write(last, self._index.merged(*some), self._covers[last][1], covered, some[:-1])
+                for old in some[:-1]:
+                    self._segments.lake.delete(self._segments.id_path(old))
         except NoSpaceError as error:
             log.warning("%s; the next start makes it again", error)
         for old in self._index.in_memory():
             with suppress(FileNotFoundError, BadIdsError):  # the disk was full
                 if self._read(old):
                     break
+
+    def _write(
+        self, number: int, ids: SortedIds, newest: float, segments: int = 1, instead: Sequence[int] = ()
+    ) -> None:
+        self._index.settle(number, ids, instead)
+        for old in instead:
+            self._covers.pop(old, None)
+        self._covers[number] = segments, newest
+        self._segments.lake.commit_bytes(self._segments.id_path(number), encode_ids(ids, newest, segments))
+        self._stored.update(range(number - segments + 1, number + 1))
+
+    def _mergeable(self) -> list[int]:
+        """The newest files, if they are enough and of one size; else none."""
+        numbers = sorted(self._covers)[-_MERGED:]
+        sizes = {self._covers[number][0] for number in numbers}
+        return numbers if len(numbers) == _MERGED and len(sizes) == 1 and max(sizes) < _LARGEST else []

@@ -1,9 +1,9 @@
-"""Where the match of an id is in a folder of segments: sorted arrays of digests, one pair a segment, kept for ever.
+"""Where the match of an id is in a folder of segments: sorted arrays of digests, kept for ever.
 
 An id is a digest of 64 bits; its place is the sequence number and the offset, see :class:`Place`. Both take 16 bytes.
-The file of a closed segment has, in little-endian numbers: ``RLKIDS1`` and a line feed, the number of ids (uint64), the
-time of the newest record (float64), CRC32C of the arrays (uint32), zeros to 32 bytes; then the digests (uint64),
-ascending, and the places (uint64) in the same order. The arrays of segments that are older than a window stay on disk.
+The file of closed segments has, in little-endian numbers: ``RLKIDS1`` and a line feed, the number of ids (uint64), the
+time of the newest record (float64), CRC32C of the arrays (uint32), the number of segments (uint32); then the digests
+(uint64), ascending, and the places (uint64) in the same order.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from .frames import ALIGNMENT, crc32c
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 _MAGIC = b"RLKIDS1\n"
-_HEADER = struct.Struct("<8sQdI4x")
+_HEADER = struct.Struct("<8sQdII")
+_WORDS = _HEADER.size // 8
+_CHUNK = 2**20  # bytes that are summed at a time: other threads wait meanwhile
 _OFFSET_BITS = 26
 OFFSETS = ALIGNMENT << _OFFSET_BITS  # bytes of a segment, 512 MiB
 _SEQUENCES = 1 << (64 - _OFFSET_BITS)  # at 1,000 matches/s reached after 8 years
@@ -97,14 +100,25 @@ class SortedIds:
                 begin += 1
 
 
-def encode_ids(ids: SortedIds, newest: float) -> bytes:
-    """The file of a closed segment whose newest record has the time ``newest``."""
-    arrays = ids.digests.astype("<u8").tobytes() + ids.places.astype("<u8").tobytes()
-    return _HEADER.pack(_MAGIC, len(ids), newest, crc32c(arrays)) + arrays
+def encode_ids(ids: SortedIds, newest: float, segments: int = 1) -> pa.Buffer:
+    """The file of closed segments whose newest record has the time ``newest``; their number is ``segments``."""
+    words = np.empty(_WORDS + 2 * len(ids), "<u8")
+    words[_WORDS : _WORDS + len(ids)], words[_WORDS + len(ids) :] = ids.digests, ids.places
+    head = _HEADER.pack(_MAGIC, len(ids), newest, _sum_of(words[_WORDS:]), segments)
+    words[:_WORDS] = np.frombuffer(head, "<u8")
+    return pa.py_buffer(words)
 
 
-def read_ids(path: str, in_memory_from: float) -> SortedIds:
-    """The file of a segment: in memory if its newest record is at least as new as a time, else on disk.
+class StoredIds(NamedTuple):
+    """A file of ids: the time of the newest record, and the number of segments."""
+
+    ids: SortedIds
+    newest: float
+    segments: int
+
+
+def read_ids(path: str, in_memory_from: float) -> StoredIds:
+    """The file of closed segments: in memory if its newest record is at least as new as a time, else on disk.
 
     Raises BadIdsError: its content is not valid; of arrays on disk only the size is checked.
     Raises OSError: it cannot be read.
@@ -113,18 +127,24 @@ def read_ids(path: str, in_memory_from: float) -> SortedIds:
         head = file.read(_HEADER.size)
         size = os.fstat(file.fileno()).st_size
         if len(head) < _HEADER.size:
-            raise BadIdsError("it is too short")
-        magic, count, newest, total = _HEADER.unpack(head)
-        if magic != _MAGIC or size != _HEADER.size + 16 * count:
-            raise BadIdsError("its header is not valid")
+            raise BadIdsError("is too short")
+        magic, count, newest, total, segments = _HEADER.unpack(head)
+        if magic != _MAGIC or size != _HEADER.size + 16 * count or not segments:
+            raise BadIdsError("has a header that is not valid")
         if newest >= in_memory_from or not count:
-            data = file.read()
-            if crc32c(data) != total:
-                raise BadIdsError("it fails its sum")
-            words: Any = np.frombuffer(data, "<u8")
+            words: Any = np.fromfile(file, "<u8")
+            if _sum_of(words) != total:
+                raise BadIdsError("fails its sum")
         else:
             words = np.memmap(path, "<u8", "r", _HEADER.size)
-    return SortedIds(words[:count], words[count:])
+    return StoredIds(SortedIds(words[:count], words[count:]), newest, segments)
+
+
+def _sum_of(words: Words) -> int:
+    total, step = 0, _CHUNK // 8
+    for begin in range(0, len(words), step):
+        total = crc32c(words[begin : begin + step].tobytes(), total)
+    return total
 
 
 class IdIndex:
@@ -151,19 +171,21 @@ class IdIndex:
             self._closed = {**self._closed, segment: self._open or (SortedIds.of((), ()),)}
         self._open = ()
 
-    def merged(self, segment: int) -> SortedIds:
-        """The ids of a closed segment as one array."""
-        return SortedIds.merged(self._closed[segment])
+    def merged(self, *segments: int) -> SortedIds:
+        """The ids of closed segments as one array."""
+        closed = self._closed
+        return SortedIds.merged([part for segment in segments for part in closed[segment]])
 
     def in_memory(self) -> list[int]:
         """Numbers of the closed segments whose ids are in memory, ascending."""
         closed = self._closed
         return sorted(number for number, parts in closed.items() if not all(part.on_disk for part in parts))
 
-    def settle(self, segment: int, ids: SortedIds) -> None:
-        """Use these arrays for a closed segment."""
+    def settle(self, segment: int, ids: SortedIds, instead: Sequence[int] = ()) -> None:
+        """Use these arrays for a closed segment, and for others before it."""
         with self._lock:
-            self._closed = {**self._closed, segment: (ids,)}
+            kept = {number: parts for number, parts in self._closed.items() if number not in instead}
+            self._closed = {**kept, segment: (ids,)}
 
     def find(self, ids: Sequence[str]) -> list[list[Place]]:
         """The places at which each id may be: that of its match, if there is one, and of ids with the same digest."""

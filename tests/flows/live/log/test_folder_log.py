@@ -72,7 +72,7 @@ def test_segments__are_closed_and_released_and_their_ids_stay(tmp_path: Path) ->
         assert list(log.read()) == records
         assert list(log.read(31)) == records[30:]
     assert len(list(tmp_path.glob("league/*.log"))) > 5
-    next(tmp_path.glob("league/*3.ids")).unlink()  # as if the process had been killed before it was written
+    max(tmp_path.glob("league/*.ids")).unlink()  # as if the process had been killed before it was written
     for ids_seconds in (1e9, 0.0):  # in memory, on the disk
         with closing(opened(tmp_path, 500, ids_seconds)) as log:
             assert log.find([record.id for record in records]) == records
@@ -90,6 +90,35 @@ def test_segments__are_closed_and_released_and_their_ids_stay(tmp_path: Path) ->
         log.release(62)
     with closing(opened(tmp_path, 500)) as log:
         assert log.last == 61
+
+
+@pytest.mark.slow
+def test_files_of_ids__are_merged(tmp_path: Path) -> None:
+    with closing(opened(tmp_path, 100)) as log:
+        fill(log, 8, 1)
+    first = (tmp_path / "league" / "000000000001.ids").read_bytes()
+    with closing(opened(tmp_path, 100)) as log:
+        for number in range(70):
+            log.append([match(f"n-{number}")], NOW)
+        records = list(log.read())
+        names = [record.id for record in records]
+        assert log.find(names) == records
+    files = sorted(int(path.stem) for path in tmp_path.glob("league/*.ids"))
+    n_segments = len(list(tmp_path.glob("league/*.log")))
+    assert n_segments > 73
+    assert files == [64, 72, *range(73, n_segments)]
+    (tmp_path / "league" / "000000000001.ids").write_bytes(first)  # as if the process had been killed
+    for ids_seconds in (1e9, 0.0):
+        with closing(opened(tmp_path, 100, ids_seconds)) as log:
+            assert log.find([*names, "none"]) == [*records, None]
+            assert not (tmp_path / "league" / "000000000001.ids").exists()
+    (tmp_path / "league" / "000000000064.ids").unlink()
+    with closing(opened(tmp_path, 100)) as log:  # one for each segment again
+        assert log.find(names) == records
+        log.release(10)
+    (tmp_path / "league" / "000000000001.ids").unlink()
+    with pytest.raises(DamagedError, match=r"000000000001\.ids: is missing; restore it from a backup"):
+        opened(tmp_path, 100)
 
 
 def test_empty_log__goes_on_after_the_records_of_another_one(tmp_path: Path) -> None:
@@ -190,7 +219,7 @@ def test_damaged_ids__are_made_again(tmp_path: Path) -> None:
         assert log.find([record.id for record in records]) == records
     segment(tmp_path).unlink()
     path.write_bytes(data)
-    with pytest.raises(DamagedError, match=r"000000000001\.ids: it fails its sum; restore it from a backup"):
+    with pytest.raises(DamagedError, match=r"000000000001\.ids: fails its sum; restore it from a backup"):
         opened(tmp_path, 400)
 
 
