@@ -7,7 +7,7 @@ beliefs: what an answer tells is durable, and what is not durable is in no belie
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from threading import RLock
@@ -24,14 +24,15 @@ from ..compilation.compile import CompileCallback, announce
 from ..rating.config import RunConfig
 from ..results.display import Display
 from ..sources.games.periods import period_name
-from .log.records import Log, Record
+from .log.records import Kind, Log, Record
 from .matches.answers import Result
 from .matches.match import Match, MatchError, MatchLimits, MatchRules, first_difference
 from .opening import open_dataset, open_run
 from .periods.calendar import PeriodLength, period_end
 from .periods.closing import PeriodWriter
-from .periods.logged import entry_of, match_of
+from .periods.logged import LoggedChange, change_entry, entry_of, match_of
 from .periods.record import read_record
+from .rebase import Rebase, Rebased
 from .refusals import check_run, rules_of
 from .runs import OpenedRuns
 from .views import Board, Leaderboard, PlayerView, beliefs_of, views_of
@@ -120,7 +121,16 @@ class LiveRuns:
     ``rules``: what matches may have; for :func:`.matches.match.read_match`.
     """
 
-    def __init__(self, runs: OpenedRuns, log: Log, options: LiveOptions, writer: PeriodWriter, now: float) -> None:
+    def __init__(
+        self,
+        runs: OpenedRuns,
+        log: Log,
+        options: LiveOptions,
+        writer: PeriodWriter,
+        now: float,
+        load: Callable[[], OpenedRuns],
+    ) -> None:
+        self._rebase = Rebase(load, writer)
         self._runs, self._log, self._options, self._writer = runs, log, options, writer
         self.rules: MatchRules = runs.rules
         self.lock = RLock()
@@ -170,12 +180,16 @@ class LiveRuns:
             writer = PeriodWriter(*facts, lease, of_runs, {config.run: config for config in configs}, resets)
             held.callback(writer.close)
             writer.finish(now - options.grace)
-            dataset = open_dataset(lake, names[0], options.games)
-            opened = [open_run(lake, config, dataset, of_runs[config.run], on_compile) for config in configs]
-            record, _ = read_record(lake, dataset.name)
-            runs = OpenedRuns(lake, dataset, opened, record, options.period, rules)
-            runs.replay(log)
-            yield cls(runs, log, options, writer, now)
+
+            def load() -> OpenedRuns:
+                dataset = open_dataset(lake, names[0], options.games)
+                opened = [open_run(lake, config, dataset, of_runs[config.run], on_compile) for config in configs]
+                record, _ = read_record(lake, dataset.name)
+                runs = OpenedRuns(lake, dataset, opened, record, options.period, rules)
+                runs.replay(log)
+                return runs
+
+            yield cls(load(), log, options, writer, now, load)
 
     @property
     def names(self) -> list[str]:
@@ -237,12 +251,66 @@ class LiveRuns:
             replies[at] = _repeated(matches[at], replies[new[matches[at].id]])
         return [reply for reply in replies if reply is not None]
 
+    def remove(self, match_id: str, why: str = "", by: str = "", now: float | None = None) -> int:
+        """Remove a match; returns the sequence number of the record. It takes effect with the next state of the runs,
+        which a thread computes: see :attr:`stale`.
+
+        Raises MatchError: there is no such match, or it is removed already, or its records are released.
+        Raises LogUnavailableError: nothing was recorded.
+        """
+        (record,) = self._log.find([match_id])
+        if record is None:
+            raise MatchError("/id", "no match has this id")
+        if not record.body:
+            raise MatchError("/id", "the log has released the match; correct the data set while no process rates it")
+        if self._runs.is_removed(record) or record.sequence in self._rebase.removing:
+            raise MatchError("/id", "the match is removed already")
+        sequence = self._change("remove", LoggedChange(match_id, why, by), now)
+        self._rebase.want(record.sequence)
+        return sequence
+
+    def ban(self, handle: str, banned: bool = True, why: str = "", by: str = "", now: float | None = None) -> int:
+        """Refuse matches with a player from now on, or accept them again; returns the sequence number of the record.
+
+        Raises LogUnavailableError: nothing was recorded.
+        """
+        return self._change("ban" if banned else "unban", LoggedChange(handle, why, by), now)
+
+    @property
+    def banned(self) -> frozenset[str]:
+        """The players of whom no match is accepted."""
+        return frozenset(self._runs.banned)
+
+    @property
+    def stale(self) -> bool:
+        """Whether a correction is recorded that the state does not have yet."""
+        return self._rebase.wanted
+
+    @property
+    def rebased(self) -> Rebased | None:
+        """The last change of the state by a correction; None if there was none."""
+        return self._rebase.last
+
+    def _change(self, kind: Kind, change: LoggedChange, now: float | None) -> int:
+        self._received = received = max(time.time() if now is None else now, self._received)
+        entry = change_entry(kind, change)
+        sequence = self._log.append([entry], received)
+        with self.lock:
+            self._runs.note(Record(sequence, kind, entry.id, received, entry.body))
+        return sequence
+
     def close_periods(self, now: float | None = None) -> bool:
-        """Go on with writing periods that have ended, for a few milliseconds; returns whether there is more to do.
+        """Go on with writing periods that have ended and with corrections, for a few milliseconds; returns whether
+        there is more to do.
 
         To be called between two groups of matches, at least every second.
         """
         now = time.time() if now is None else now
+        if self._rebase.wanted and not self._writer.failure:
+            with self.lock:
+                self._runs = self._rebase.advance(self._runs, self._log)
+            if self._rebase.wanted:
+                return True
         runs, options = self._runs, self._options
         if self._writer.failure or not runs.periods:
             return False
@@ -298,7 +366,7 @@ class LiveRuns:
         Raises LogUnavailableError: the log cannot be read.
         """
         (record,) = self._log.find([match_id])
-        if record is None or not record.body:
+        if record is None or not record.body or self._runs.is_removed(record):
             return None
         match = match_of(record)
         with self.lock:
@@ -311,6 +379,8 @@ class LiveRuns:
         """The reply to a match whose id is known."""
         if record.body and (before := match_of(record)) != match:
             return Conflict(match.id, record.sequence, first_difference(before, match))
+        if self._runs.is_removed(record):
+            return Refused(match.id, MatchError("/id", "the match of this id was removed; send it with another one"))
         with self.lock:
             return Answer(match, record.sequence, True, self._runs.results(match, record, self.names))
 
@@ -324,6 +394,10 @@ class LiveRuns:
             return MatchError("/time", f"a reset at {season} is between this time, {match.time}, and now, {now}")
         if match.id in self._runs.taken:
             return MatchError("/id", "a contest of the data set has this id; choose another one")
+        for at, side in enumerate(match.sides):
+            for number, handle in enumerate(side.players):
+                if handle in self._runs.banned:
+                    return MatchError(f"/sides/{at}/players/{number}", "the player is banned")
         new = {
             handle: f"/sides/{at}/players/{number}"
             for at, side in enumerate(match.sides)

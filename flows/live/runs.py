@@ -25,7 +25,7 @@ from .matches.players import Players
 from .matches.rounds import Accepted, contest_rows, games_rows, handles_of
 from .opening import OpenedRun
 from .periods.calendar import PeriodLength, period_end, period_number
-from .periods.logged import PART, match_of, with_time
+from .periods.logged import PART, match_of, removed_after, with_bans, with_time
 from .periods.period import LivePeriod
 from .periods.record import LiveRecord, WrittenPeriod
 from .periods.stored import stored_outcome
@@ -36,6 +36,8 @@ class OpenedRuns:
 
     ``record``: what the lake has of the log. ``last``: sequence number of the last record that is rated.
     ``periods``: those that the lake does not have; the last one may be open.
+    ``removed``: sequence numbers of removed matches that records after the written periods remove.
+    ``banned``: players of whom no match is accepted.
     ``taken``: ids of the contests of the data set when this object was made; matches of the log are among them.
     """
 
@@ -56,6 +58,8 @@ class OpenedRuns:
         self.players, self._has_aliases = Players(dataset.handles().to_pylist(), aliases), bool(aliases)
         self.record, self.last = record, record.last
         self.periods: list[LivePeriod] = []
+        self.removed: set[int] = set()
+        self.banned = set(record.banned)
         ids = [] if self._of_games else dataset.contests.column("contest_id").to_pylist()
         self.taken = frozenset(ids)
         self._dataset, self._resets = dataset, [event.time_seconds for event in dataset.events().resets]
@@ -69,22 +73,49 @@ class OpenedRuns:
         return list(self._runs)
 
     def replay(self, log: Log) -> None:
-        """Rate the records of the log that the lake does not have.
-
-        Raises DamagedError: the log ends before the last record that the lake has.
-        """
-        log.begin_after(self.last)
+        """Rate the further records of the log, without matches that any of them removes."""
+        self.removed |= removed_after(log, self.last + 1)
         group: list[Match] = []
         first, received = 0, 0.0
         for record in log.read(self.last + 1):
-            if group and (record.received != received or len(group) == PART):
+            is_match = record.kind == "match" and record.sequence not in self.removed
+            if group and (record.received != received or len(group) == PART or not is_match):
                 self._take(first, group, received)
                 group = []
+            if not is_match:
+                self.note(record)
+                continue
             if not group:
                 first, received = record.sequence, record.received
             group.append(match_of(record))
         if group:
             self._take(first, group, received)
+
+    def note(self, record: Record) -> None:
+        """Take a record that rates no match: a change, or a match that is removed."""
+        self._reset(record.received)
+        period = self._open_period(record.sequence, record.received)
+        period.others.append(record.sequence)
+        period.last = self.last = record.sequence
+        self.banned = with_bans(self.banned, [record])
+
+    def is_removed(self, record: Record) -> bool:
+        """Whether the match of a record is removed."""
+        written = self.record.period_of(record.sequence)
+        return record.sequence in self.removed or (written is not None and record.sequence in written.others)
+
+    def n_changed(self, before: OpenedRuns) -> int:
+        """The number of players who have another belief than in other runs, in any run."""
+        rows = np.array([before.players.find(handle) for handle in self.players.handles], np.float64)
+        known = np.flatnonzero(~np.isnan(rows))
+        changed = np.isnan(rows)
+        for name, run in self._runs.items():
+            one, two = run.beliefs, before[name].beliefs
+            here = known[(known < one.n_players) & (rows[known] < two.n_players)]
+            there = rows[here].astype(np.int64)
+            for column in ("mu", "sigma", "n_rounds"):
+                changed[here] |= getattr(one.store, column)[here] != getattr(two.store, column)[there]
+        return int(changed.sum())
 
     def rate(self, first: int, matches: Sequence[Match], received: float) -> dict[str, list[Result]]:
         """Rate matches that the log has, the first one with the sequence number ``first``; their results by run."""

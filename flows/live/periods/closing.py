@@ -6,8 +6,12 @@ The thread that rates calls :meth:`PeriodWriter.advance` between two groups; eac
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from msgspec.structs import replace
 
 from ranklake.storage import Lake
 from ranklake.storage.leases.lease import Lease
@@ -15,11 +19,14 @@ from ranklake.storage.leases.lease import Lease
 from ...rating.config import RunConfig
 from ...sources.games.periods import period_name
 from ..log.records import Log
+from ..matches.outcomes import Outcomes
 from .calendar import PeriodLength, period_end
-from .commits import write_period, write_rounds
-from .logged import matches_between, period_bounds
+from .commits import rewrite_period, write_period, write_rounds
+from .logged import change_of, matches_between, period_bounds, with_bans
 from .period import LivePeriod
 from .record import LiveRecord, WrittenPeriod, read_record
+
+T = TypeVar("T")
 
 _SLICE = 0.003  # seconds for which one call copies
 
@@ -54,12 +61,47 @@ class PeriodWriter:
         self.failure = ""
 
     def finish(self, now: float) -> None:
-        """Write all periods that have ended and that the data set does not have, without the rounds of runs."""
+        """Write all periods that have ended and that the data set does not have, and remove matches from those that it
+        has, without the rounds of runs.
+        """
         record, _ = read_record(self._lake, self._dataset)
-        bounds = period_bounds(self._log, record.last + 1, self._length, self._resets)
+        removed = self.correct()
+        bounds = period_bounds(self._log, record.last + 1, self._length, self._resets, removed)
         for number, first, last, others in bounds:
             if period_end(number, self._length) <= now:
                 self._write_period(number, first, last, others)
+
+    def correct(self) -> set[int]:
+        """Remove the matches that records after the last written period remove, from the periods that have them.
+
+        Returns the sequence numbers of all of these matches.
+        """
+        record, _ = read_record(self._lake, self._dataset)
+        changes = [change_of(one) for one in self._log.read(record.last + 1) if one.kind == "remove"]
+        found = self._log.find([change.name for change in changes]) if changes else []
+        of_period: defaultdict[WrittenPeriod, dict[str, str]] = defaultdict(dict)
+        sequences = {match.id: match.sequence for match in found if match is not None}
+        for change in changes:
+            sequence = sequences[change.name]
+            period = record.period_of(sequence)
+            if period is not None and sequence not in period.others:
+                of_period[period][change.name] = change.why
+        for period, removed in of_period.items():
+            others = tuple(sorted({*period.others, *(sequences[name] for name in removed)}))
+            matches = matches_between(self._log, period.first, period.last, others)
+            written = replace(period, others=others)
+            facts = self._lease, self._lake, self._dataset, self._kind
+            rewrite_period(*facts, written, matches, self._covariates, removed)
+        return set(sequences.values())
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is being written."""
+        return self._writing is None
+
+    def in_turn(self, work: Callable[[], T]) -> Future[T]:
+        """Have the thread do some work when it has written what it is writing."""
+        return self._worker.submit(work)
 
     def advance(self, period: LivePeriod) -> LiveRecord | None:
         """Go on with the oldest period that has ended; returns the record of the log when the lake has all of it."""
@@ -89,11 +131,15 @@ class PeriodWriter:
     def _write(self, period: LivePeriod) -> LiveRecord:
         record = self._write_period(period.number, period.first, period.last, tuple(period.others))
         for run, config in self._configs.items():
-            write_rounds(self._leases[run], self._lake, config, period.outcomes[run], period.copies[run].columns())
+            outcomes = period.outcomes.get(run, Outcomes())
+            write_rounds(self._leases[run], self._lake, config, outcomes, period.copies[run].columns())
         return record
 
     def _write_period(self, number: int, first: int, last: int, others: tuple[int, ...]) -> LiveRecord:
         name, end = period_name(number, self._length), period_end(number, self._length)
         written = WrittenPeriod(name, first, last, end, others)
-        matches = matches_between(self._log, first, last)
-        return write_period(self._lease, self._lake, self._dataset, self._kind, written, matches, self._covariates)
+        matches = matches_between(self._log, first, last, others)
+        before, _ = read_record(self._lake, self._dataset)
+        banned = with_bans(before.banned, (next(iter(self._log.read(other))) for other in others))
+        facts = self._lease, self._lake, self._dataset, self._kind
+        return write_period(*facts, written, matches, self._covariates, banned)

@@ -6,7 +6,7 @@ ends between two steps, the next one finds what is missing, and rates it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -43,11 +43,13 @@ def write_period(
     written: WrittenPeriod,
     matches: Iterable[Sequence[Accepted]],
     covariates: tuple[str, ...],
+    banned: Iterable[str],
 ) -> LiveRecord:
     """Add a period of the log to the data set; again without effect if it is there.
 
     ``written``: the period. Where another source has a period of its name, a number is added to the name.
     ``matches``: its matches, in parts that are read one after the other.
+    ``banned``: the banned players after it.
     Returns the record of the log with the period.
     """
     before, version = read_record(lake, dataset)
@@ -59,9 +61,36 @@ def write_period(
             own = _named(period_of(written.name, chain([first], parts), covariates), _digests(lake, dataset))
             written = replace_struct(written, name=own.contest_id)
             ingest.add(own)
-        record = before.with_period(written)
+        record = before.with_period(written, banned)
         ingest.record(record_path(dataset), msgspec.json.encode(record), version)
     return record
+
+
+def rewrite_period(
+    lease: Lease,
+    lake: Lake,
+    dataset: str,
+    kind: str,
+    written: WrittenPeriod,
+    matches: Iterable[Sequence[Accepted]],
+    covariates: tuple[str, ...],
+    removed: Mapping[str, str],
+) -> None:
+    """Remove matches from a period that the data set has.
+
+    ``written``, ``matches``: the period without them. ``removed``: why, by the id of each.
+    """
+    before, version = read_record(lake, dataset)
+    with Dataset.ingest_under(lake, dataset, lease) as ingest:
+        if kind != GAMES_KIND:
+            for match_id, why in removed.items():
+                ingest.remove(match_id, why)
+        elif first := next(parts := iter(matches), None):
+            ingest.add(period_of(written.name, chain([first], parts), covariates))
+        else:
+            ingest.remove(written.name, "; ".join(sorted(set(removed.values()))))
+        record = before.with_period(written, before.banned)
+        ingest.record(record_path(dataset), msgspec.json.encode(record), version)
 
 
 def write_rounds(lease: Lease, lake: Lake, config: RunConfig, outcomes: Outcomes, beliefs: BeliefColumns) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 
 import msgspec
 
@@ -19,7 +20,7 @@ class WrittenPeriod(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``name``: of the period of games, or of the time in which contests were accepted.
     ``first``, ``last``: sequence numbers of its first and last record.
-    ``end``: UTC seconds. ``others``: sequence numbers of its records that are no matches.
+    ``end``: UTC seconds. ``others``: sequence numbers of its records that are no matches, or removed ones.
     """
 
     name: str
@@ -34,9 +35,13 @@ class WrittenPeriod(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class LiveRecord(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_VERSION):
-    """The periods of a log that its data set has, in order."""
+    """The periods of a log that its data set has, in order.
+
+    ``banned``: players of whom no match is accepted after them.
+    """
 
     periods: tuple[WrittenPeriod, ...] = ()
+    banned: tuple[str, ...] = ()
 
     @property
     def last(self) -> int:
@@ -52,9 +57,11 @@ class LiveRecord(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_VER
         """Sequence number of the first record that is in no period that ended before a time, UTC seconds."""
         return next((period.first for period in self.periods if period.end >= end), self.last + 1)
 
-    def with_period(self, period: WrittenPeriod) -> LiveRecord:
-        """The record with the next period."""
-        return LiveRecord((*self.periods, period))
+    def with_period(self, period: WrittenPeriod, banned: Iterable[str] = ()) -> LiveRecord:
+        """The record with the next period, or with one of its periods as it is now."""
+        kept = tuple(one for one in self.periods if one.first < period.first)
+        later = tuple(one for one in self.periods if one.first > period.first)
+        return LiveRecord((*kept, period, *later), tuple(sorted(banned)))
 
 
 def read_record(lake: Lake, dataset: str) -> tuple[LiveRecord, str]:
