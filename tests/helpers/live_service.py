@@ -54,6 +54,7 @@ def live_service(
     log: Any = None,
     *,
     runs: Sequence[str] = ("run",),
+    systems: Sequence[str] = ("elo", "glicko2"),
     clock: Clock | None = None,
     live: LiveOptions | None = None,
     access: Access | None = None,
@@ -65,7 +66,7 @@ def live_service(
         MemoryLog() if log is None else log,
         clock or Clock(),
     )
-    configs = [config_of(name, "elo" if at == 0 else "glicko2") for at, name in enumerate(runs)]
+    configs = [config_of(*names) for names in zip(runs, systems, strict=False)]
     ready = threading.Event()
 
     @contextmanager

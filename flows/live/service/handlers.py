@@ -20,7 +20,7 @@ from .events import Events, event_of
 from .messages import Call, Response, conflict_of, problem_of, reply_to_match, respond, result_of
 from .metrics import Metrics
 from .openapi import document
-from .quality import proposed_match
+from .proposals import balanced_teams, proposed_match
 from .routes import Route, Routes
 from .writer import Group, Writer
 
@@ -41,6 +41,11 @@ class _Handles(msgspec.Struct, forbid_unknown_fields=True):
 
 class _Teams(msgspec.Struct, forbid_unknown_fields=True):
     teams: list[list[str]]
+
+
+class _Parties(msgspec.Struct, forbid_unknown_fields=True):
+    parties: list[list[str]]
+    sizes: tuple[int, int] | None = None
 
 
 class _Matches(msgspec.Struct):
@@ -83,6 +88,8 @@ class Handlers:
                   self.post_players, "LivePlayers", errors=(413, 415, 422, 503), body="Handles"),
             Route("POST", f"{_RUN}/quality", "post_quality", "The chances of a proposed match; nothing is written.",
                   "read", self.quality, "Quality", errors=(413, 415, 422, 503), body="Teams"),
+            Route("POST", f"{_RUN}/balance", "post_balance", "Two even teams; parties stay together.", "read",
+                  self.balance, "Balance", errors=(413, 415, 422, 503), body="Parties"),
             Route("GET", f"{_RUN}/leaderboard", "get_leaderboard", "Players, best first.", "read", self.leaderboard,
                   "LiveLeaderboard", errors=(503,), parameters=(_START, _LIMIT)),
             Route("GET", "/api/v1/runs", "list_runs", "The runs.", "read", self.runs, "LiveRuns"),
@@ -192,6 +199,14 @@ class Handlers:
         teams = (await self._read(call, _Teams)).teams
         try:
             return respond(await asyncio.to_thread(proposed_match, runs, run, teams, int(self.clock())))
+        except MatchError as error:
+            raise problem_of(error) from None
+
+    async def balance(self, call: Call) -> Response:
+        run, runs = self._run(call), self._runs()
+        sent, now = await self._read(call, _Parties), int(self.clock())
+        try:
+            return respond(await asyncio.to_thread(balanced_teams, runs, run, sent.parties, sent.sizes, now))
         except MatchError as error:
             raise problem_of(error) from None
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...http.server.documents import PROBLEM, Kinds, object_of
 from ..matches.match import MatchLimits
+from .proposals import MOST_BALANCED
 
 _LIMITS = MatchLimits()
 _NAME: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": _LIMITS.name}
@@ -45,6 +46,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "Handles": _sent("Players.", {"handles": _list({"type": "string"}, 1, 200)}),
     "Teams": _sent("The sides of a proposed match.", {
         "teams": _list(_list(_NAME, 1, _LIMITS.players), 2, _LIMITS.sides)}),
+    "Parties": _sent("Players of two teams to come; those of a party stay together.", {
+        "parties": _list(_list(_NAME, 1, MOST_BALANCED), 1, MOST_BALANCED),
+    }, {"sizes": {**_list({"type": "integer", "minimum": 1}, 2, 2), "type": ["array", "null"]}}),
     "PlayerResult": object_of("What a match did to a player, in rating points.", {
         **_PLAYER, "change": "number", "mu_before": "number", "n_rounds": "integer"}),
     "RunResult": object_of("What a match did in one run.", _NUMBERS, {"skipped": "string"}),
@@ -66,6 +70,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         **_STATE, "total": "integer", "start": "integer", "rows": "[LiveRow]"}),
     "Quality": object_of("The chances of a proposed match.", {
         **_STATE, "chances": "[number]", "win": "number?", "draw": "number?", "loss": "number?", "quality": "number?"}),
+    "Balance": object_of("Two teams, and the chances of their match; exact if all splits were compared.", {
+        **_STATE, "teams": _list({"type": "array", "items": {"type": "string"}}, 2, 2), "chances": "[number]",
+        "win": "number?", "draw": "number?", "loss": "number?", "quality": "number?", "exact": "boolean"}),
     "LiveRuns": object_of("The runs that the process rates.", {"runs": "[string]"}),
     "Health": object_of("The state of the process.", {"status": "string"}),
     "Problem": object_of("An error (RFC 9457).", PROBLEM, {
