@@ -96,7 +96,7 @@ def _common(
                     games.append((index, dict(zip((handle, handles[other]), places_of(lo, hi), strict=True))))
             continue
         columns = (history.column(name).to_pylist() for name in ("round_index", "lo", "team"))
-        for index, lo, team, change in zip(*columns, changes(history.column("rating")).to_pylist(), strict=True):
+        for index, lo, team, change in zip(*columns, changes(rows, history).to_pylist(), strict=True):
             places.setdefault(index, {})[handle] = lo + 1
             changed.setdefault(index, {})[handle] = change
             if team is not None:

@@ -20,6 +20,7 @@ from ..publication.standing_places import Placed
 from .index_rows import IndexRows
 from .leaderboard import Page, check_start
 from .players.record import Game, places_of, result_of
+from .seasonal.resets import BROUGHT, ratings_before
 
 if TYPE_CHECKING:  # imports kernels
     from ..results.display import Display
@@ -44,6 +45,10 @@ class HistoryRows(Protocol):
     @property
     def display(self) -> Display:
         """The display rating; imports kernels."""
+
+    @property
+    def reset_rounds(self) -> npt.NDArray[np.int64]:
+        """The first round after each reset of the data set, ascending."""
 
     @property
     def contests_table(self) -> pa.Table:
@@ -192,12 +197,13 @@ def history(rows: HistoryRows, players: Sequence[int]) -> dict[str, pa.ChunkedAr
 
     Returns the columns of ``ROUNDS``, and ``name, url, time_seconds, n_players`` of the contest, ``rating``,
     ``team``, which is null in a round of individuals, and ``points``, null where unknown. Rows of games have the
-    ``opponent``.
+    ``opponent``. The ``change`` is that by the round, see :mod:`.seasonal.resets`; null in the first one.
     """
     found = rows.history_rows(players)
     contests = rows.contests_table.select(_OF_CONTEST).take(found.column("round_index"))
     columns = dict(zip(found.column_names, found.columns, strict=True))
     columns |= dict(zip(_OF_CONTEST, contests.columns, strict=True))
+    columns["change"] = pa.chunked_array([changes(rows, found)])
     if "opponent" in columns:
         columns["opponent"] = rows.handles_of(integers(columns["opponent"]))
     return columns
@@ -215,8 +221,9 @@ def games_of(tables: IndexRows, player: int) -> list[Game] | None:
     ]
 
 
-def changes(rating: pa.ChunkedArray) -> pa.Array:
-    """The change of a player's rating by each round; null in the first one."""
-    values = rating.combine_chunks()
-    before = pa.concat_arrays([pa.nulls(1, pa.float64()), values.slice(0, max(len(values) - 1, 0))])
-    return pc.subtract(values, before.slice(0, len(values)))
+def changes(rows: HistoryRows, found: pa.Table) -> pa.Array:
+    """The change of a player's rating by each row of :meth:`HistoryRows.history_rows`; null in the first one."""
+    names = ("rating", *BROUGHT)
+    columns = {name: found.column(name).to_numpy() for name in names}
+    before = ratings_before(columns, rows.reset_rounds, lambda: rows.display)
+    return pa.array(columns["rating"] - before, mask=np.isnan(before))

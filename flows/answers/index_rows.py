@@ -16,7 +16,7 @@ from ranklake.storage.names.folding import fold
 from ranklake.storage.runs.components import Meetings
 
 from ..common.brand import Brand
-from ..events.seasons import Season
+from ..events.seasons import Season, reset_rounds
 from ..publication.index_parts import SMOOTHED_ROWS, UNRATED, IndexPart, integers, one_chunk, read_mapped
 from ..publication.root import IndexFile, IndexManifest, index_path
 from ..results.attributes import COUNTRY, NAME, values_by_handle
@@ -28,6 +28,7 @@ from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import Titles
 from .problems.published import PublishedProblems
 from .seasonal.figures import Columns
+from .seasonal.resets import BROUGHT, parted, ratings_before, set_brought, with_brought
 
 if TYPE_CHECKING:
     from ..chances.to_come import GamesToCome
@@ -196,6 +197,11 @@ class IndexRows:
         return [Season.from_json(facts) for facts in self.seasons_table.to_pylist()]
 
     @cached_property
+    def reset_rounds(self) -> npt.NDArray[np.int64]:
+        """The first round after each reset, ascending."""
+        return reset_rounds(self.seasons)
+
+    @cached_property
     def brand(self) -> Brand:
         """How the run presents itself."""
         return Brand.from_json(self.manifest.brand)
@@ -313,7 +319,27 @@ class IndexRows:
         at = self._part_of(round_index)
         players = self.players_of_round(round_index)[rows]
         ratings = self._from_earlier(at, self.parts[at].ratings_before(round_index, rows), players)
+        if len(last := self.reset_rounds[self.reset_rounds <= round_index]):
+            ratings = self._after_reset(int(last[-1]), round_index, rows, ratings)
         return pa.array(ratings, mask=np.isnan(ratings))
+
+    def _after_reset(
+        self, reset: int, round_index: int, rows: slice, ratings: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """The ratings before some rows of a round, with those that players bring to their first round after a reset."""
+        found = self.parts[self._part_of(round_index)].round(round_index, rows)
+        columns = {name: found.column(name).to_numpy() for name in ("player", *BROUGHT)}
+        since = [part["player"] for part in self.season_rows(reset, round_index)]
+        return with_brought(ratings, columns, np.concatenate([columns["player"][:0], *since]), lambda: self.display)
+
+    def ratings_before_rows(self, player: int) -> npt.NDArray[np.float64]:
+        """The display rating before each rated row of a player, in order; NaN of the first one."""
+        ratings = self.ratings_of(player)
+        if not len(self.reset_rounds):
+            return np.concatenate([[np.nan], ratings[:-1]])
+        rows = self.rows_of(player)
+        columns = {name: rows.column(name).to_numpy() for name in ("rating", *BROUGHT)}
+        return ratings_before(columns, self.reset_rounds, lambda: self.display)
 
     def _from_earlier(
         self, at: int, ratings: npt.NDArray[np.float64], players: npt.NDArray[np.int32]
@@ -338,11 +364,17 @@ class IndexRows:
         """
         stop = self.manifest.n_rounds if stop is None else stop
         rating, before = np.full((2, len(self.row_of_player)), np.nan)
+        rounds = np.full((2, len(self.row_of_player)), -1)  # the last one of each player, and the one before
         for part, file in zip(self.parts, self.manifest.parts, strict=True):
             if file.start < stop:
-                players, last, other = part.last_two(stop)
+                players, last, other, of = part.last_two(stop)
                 before[players] = np.where(np.isnan(other), rating[players], other)
                 rating[players] = last
+                rounds[:, players] = of[0], np.where(of[1] < 0, rounds[0, players], of[1])
+        fresh = parted(self.reset_rounds, rounds[1], rounds[0]) & (rounds[1] >= 0)
+        if fresh.any():
+            parts = self.season_rows(int(rounds[0, fresh].min()), int(rounds[0, fresh].max()) + 1)
+            set_brought(before, fresh, rounds[0], parts, self.display)
         changes: npt.NDArray[np.float64] = rating - before
         return changes
 

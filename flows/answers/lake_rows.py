@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from ranklake.storage.lake.schemas import ROUNDS
 
 from ..common.progress import ProgressCallback, not_shown
 from ..entrants.explained import explained_by
+from ..events.seasons import reset_rounds, seasons_of
 from ..results.display import Display
 from ..results.places import PlaceOptions
 from ..results.rated_rounds import LeaderboardBuilder, RatedRounds
@@ -58,6 +60,10 @@ class LakeRows(RatedRounds):
     def board(self, states: States) -> pa.Table:
         titles = self.format(self.display, self._titles).titles
         return board_table(states, self.handles_of(states.players), titles, self.places, self.uncertainty)
+
+    @cached_property
+    def reset_rounds(self) -> npt.NDArray[np.int64]:
+        return reset_rounds(seasons_of(self.dataset.events(), self.ends))
 
     def season_rows(self, first: int, stop: int) -> Iterator[Columns]:
         names = ("player", "round_index", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")

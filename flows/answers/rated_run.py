@@ -174,7 +174,7 @@ class RatedRun:
     def player(self, handle: str, smoothed: bool = False) -> PlayerHistory:
         """All rated rounds of one player in order, with the contests; old names lead to the current one.
 
-        Rows of games have the ``opponent``.
+        Rows of games have the ``opponent``, and rows of a run with resets the ``change``.
 
         ``smoothed``: also the skills of the smoothing, if the run has a current one.
         Raises ``LakeError`` if the data set has no such handle (the message names similar ones), or the run has not
@@ -189,7 +189,8 @@ class RatedRun:
             raise self._unrated(handle)
         number = columns["player"][0].as_py()
         name = next(name for name, player in players.items() if player == number)
-        table = pa.table({name: columns[name] for name in _HISTORY if name in columns})
+        shown = (*_HISTORY, *(["change"] if len(rows.reset_rounds) else []))
+        table = pa.table({name: columns[name] for name in shown if name in columns})
         if smoothed and (skills := self._rounds().smoothed_rows(number)) is not None:
             for column in skills.column_names:
                 table = table.append_column(column, skills.column(column))

@@ -30,7 +30,7 @@ from ..results.places import PlaceOptions
 from ..results.ranks import chosen, last_end, ranked
 from ..results.states import States
 from . import comparison, contests
-from .contests import changes, history
+from .contests import history
 from .distribution import distribution_of
 from .handles import Handles
 from .index_rows import IndexRows
@@ -179,7 +179,6 @@ class PublishedRun(IndexRows):
         ``team`` is null in a round of individuals; rows of games have the ``opponent``. ``season``: only its rounds.
         """
         columns = history(self, [self.handles.player(self.handles.row(handle))])
-        columns["change"] = changes(columns["rating"])
         rows = pa.table({name: columns[name] for name in _HISTORY if name in columns})
         if season is not None:
             index = rows.column("round_index").to_numpy()
@@ -384,7 +383,8 @@ class PublishedRun(IndexRows):
         board = self._leaderboard_at(None, places)
         (found,) = board.table.slice(row, 1).to_pylist()
         rounds, ratings = self.rounds_of(found["player"]), self.ratings_of(found["player"])
-        said = career(rounds, ratings, self.ends[rounds], self.last_time_seconds)
+        before = self.ratings_before_rows(found["player"])
+        said = career(rounds, ratings, before, self.ends[rounds], self.last_time_seconds)
         return {
             **found,
             **({"name": self.names.get(found["handle"])} if self.names else {}),

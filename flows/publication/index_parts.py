@@ -151,9 +151,12 @@ class IndexPart:
         last = np.flatnonzero(np.diff(rounds, append=-1))[-n:]  # of the rows of each round: a period has several
         return self._rating[start + last]
 
-    def last_two(self, stop: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def last_two(
+        self, stop: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int32]]:
         """The players with rows before round ``stop``, ascending, and the display rating of each after the last of
-        these rounds and after the round before it; NaN if the part has no other.
+        these rounds and after the round before it; NaN if the part has no other. Also both rounds (int32[2, n]); -1 if
+        the part has no other.
         """
         rows = np.flatnonzero(self._round < stop)
         player, rounds = self._player[rows], self._round[rows]
@@ -162,7 +165,9 @@ class IndexPart:
         last = np.flatnonzero(np.diff(player, append=-1))
         before = np.maximum(last - 1, 0)
         others = (last > 0) & (player[before] == player[last])
-        return player[last], rating[last], np.where(others, rating[before], np.nan)
+        index = rounds[ends]
+        both = np.stack([index[last], np.where(others, index[before], np.int32(-1))])
+        return player[last], rating[last], np.where(others, rating[before], np.nan), both
 
     def states(
         self, stop: int, ends: npt.NDArray[np.int64]

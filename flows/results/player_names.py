@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pyarrow as pa
 
@@ -22,7 +23,8 @@ class PlayerHistory:
 
     ``handle``: the current name of the player.
     ``rows``: the columns of the rounds table, and ``name, time_seconds, n_players, rating, team``, null in a round of
-    individuals; on request also ``smooth_mu, smooth_sigma``, if there is a current smoothing.
+    individuals; of a run with resets ``change``; on request also ``smooth_mu, smooth_sigma``, if there is a current
+    smoothing.
     ``note``: how ``handle`` relates to the requested name; empty if they are the same.
     """
 
@@ -30,6 +32,15 @@ class PlayerHistory:
     rows: pa.Table
     note: str
     format: RatingFormat
+
+    @property
+    def changes(self) -> list[float | None]:
+        """The change of the rating by each round; None in the first one. What a reset does is no change by a round."""
+        if "change" in self.rows.column_names:
+            found: list[float | None] = self.rows.column("change").to_pylist()
+            return found
+        ratings = self.rows.column("rating").to_pylist()
+        return [None, *(later - earlier for earlier, later in pairwise(ratings))] if ratings else []
 
 
 def candidate_names(dataset: Dataset, handle: str) -> dict[str, int]:

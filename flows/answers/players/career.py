@@ -32,13 +32,14 @@ class Career:
 def career(
     rounds: npt.NDArray[np.integer[Any]],
     ratings: npt.NDArray[np.float64],
+    before: npt.NDArray[np.float64],
     ends: npt.NDArray[np.int64],
     last_end: int | None,
 ) -> Career:
     """What the rounds of a player say.
 
     ``rounds``: the number of the round of each row, ascending; the games of a period share it.
-    ``ratings``: the rating after each row.
+    ``ratings``, ``before``: the rating after each row, and before it; that before the first row does not count.
     ``ends``: the end of the round of each row, UTC seconds; 0 if unknown.
     ``last_end``: the end of the last contest of all; None if unknown.
     Raises ``ValueError`` without a row.
@@ -47,9 +48,9 @@ def career(
         raise ValueError("a player without a round has no career")
     now = float(ratings[-1])
     earlier = int(np.searchsorted(rounds, rounds[-1]))
-    change = now - float(ratings[earlier - 1]) if earlier else None
-    before = np.flatnonzero((ends != 0) & (ends <= (last_end or 0) - YEAR))
-    change_year = now - float(ratings[before[-1]]) if len(before) and last_end is not None else None
+    change = now - float(before[earlier]) if earlier else None
+    known = np.flatnonzero((ends != 0) & (ends <= (last_end or 0) - YEAR))
+    change_year = now - float(ratings[known[-1]]) if len(known) and last_end is not None else None
     return Career(change, change_year, int(np.argmax(ratings)))
 
 

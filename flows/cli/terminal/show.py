@@ -135,8 +135,7 @@ def player_table(history: PlayerHistory, place: int | None, n_ranked: int) -> Ta
     columns |= dict.fromkeys(numbers, NUMBER)
     hide = ("sigma", "mu", "round", "of", "performance", "day", "team", "points", "change")
     table = new_table(columns, hide, title=_player_line(history, place, n_ranked))
-    before = None
-    for row in history.rows.to_pylist():
+    for row, change in zip(history.rows.to_pylist(), history.changes, strict=True):
         table.add_row(
             f"{row['round_index']:,}",
             day(row["time_seconds"]),
@@ -147,11 +146,10 @@ def player_table(history: PlayerHistory, place: int | None, n_ranked: int) -> Ta
             *(["" if row["points"] is None else f"{row['points']:,.12g}"] if scored else []),
             "" if row["perf"] is None else form.rating(row["perf"]),
             Text(form.rating(row["rating"]), form.style(row["rating"])),
-            "" if before is None else form.change(row["rating"] - before),
+            "" if change is None else form.change(change),
             form.belief(row["mu"]),
             form.belief(row["sigma"]),
         )
-        before = row["rating"]
     return table
 
 
@@ -166,7 +164,7 @@ def _player_line(history: PlayerHistory, place: int | None, n_ranked: int) -> Te
     when = day(history.rows.column("time_seconds")[best].as_py())
     parts.append(f"peak {form.rating(ratings[best])}" + f" on {when}" * bool(when))
     if len(ratings) > 1:
-        parts.append(f"{form.change(ratings[-1] - ratings[-2])} in the last of {count(len(ratings), 'round')}")
+        parts.append(f"{form.change(history.changes[-1] or 0.0)} in the last of {count(len(ratings), 'round')}")
     return Text(f"{cell(history.handle)}: {', '.join(parts)}")
 
 

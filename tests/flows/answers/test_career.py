@@ -20,7 +20,7 @@ ROUND = st.tuples(st.booleans(), st.integers(900, 1_100), st.integers(0, 4))
 def test_career__is_that_of_plain_python(rows: list[tuple[bool, int, int]], years: int) -> None:
     rounds = np.cumsum([new for new, _, _ in rows])
     ratings, ends = np.array([float(rating) for _, rating, _ in rows]), np.array([n * YEAR // 2 for _, _, n in rows])
-    found, last = career(rounds, ratings, ends, years * YEAR), rounds[-1]
+    found, last = career(rounds, ratings, np.concatenate([[np.nan], ratings[:-1]]), ends, years * YEAR), rounds[-1]
     before = [rating for number, rating in zip(rounds, ratings, strict=True) if number < last]
     assert found.change == (ratings[-1] - before[-1] if before else None)
     old = [rating for rating, end in zip(ratings, ends, strict=True) if end and end <= (years - 1) * YEAR]
@@ -29,10 +29,12 @@ def test_career__is_that_of_plain_python(rows: list[tuple[bool, int, int]], year
 
 
 def test_career__of_unknown_times_and_of_nobody() -> None:
-    found = career(np.array([3, 9]), np.array([1500.0, 1400.0]), np.zeros(2, np.int64), None)
+    found = career(
+        np.array([3, 9]), np.array([1500.0, 1400.0]), np.array([np.nan, 1500.0]), np.zeros(2, np.int64), None
+    )
     assert (found.change, found.change_year, found.peak) == (-100.0, None, 0)
     with pytest.raises(ValueError, match="no career"):
-        career(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), None)
+        career(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0, np.int64), None)
 
 
 def test_next_title__is_the_one_above() -> None:
