@@ -12,7 +12,7 @@ import click
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-OTHERS = {"cp", "git", "install", "kubectl", "openssl", "rclone"}  # programs that are not checked
+OTHERS = {"cp", "git", "install", "kubectl", "openssl", "rclone", "rsync", "systemctl"}  # programs that are not checked
 
 
 def check(arguments: Sequence[str]) -> None:
@@ -82,9 +82,12 @@ def _compose(arguments: list[str]) -> None:
     if arguments[0] == "build":
         assert (ROOT / arguments[arguments.index("--file") + 1]).is_file()
         return
-    compose, option, file, verb, *rest = arguments
+    compose, option, file, *rest = arguments
     assert (compose, option) == ("compose", "--file")
+    profiles = {rest[1]} if rest[0] == "--profile" else set()
+    verb, *rest = rest[2 * len(profiles) :]
     assert verb in {"build", "exec", "logs", "ps", "restart", "up", "down", "stop"}
     services = yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["services"]
     named = [word for word in rest if not word.startswith("-")][: 1 if verb == "exec" else None]
     assert set(named) <= services.keys(), named
+    assert all(profiles & set(services[one].get("profiles", profiles)) == profiles for one in named)

@@ -5,10 +5,14 @@ No container engine is needed: files are parsed, and commands are checked with t
 
 from __future__ import annotations
 
+import configparser
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,7 +32,7 @@ from ranklake.flows.serving.previews import MOST_STANDINGS
 
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-MANIFESTS = sorted((ROOT / "deploy" / "kubernetes").glob("*.yaml"))
+MANIFESTS = sorted((ROOT / "deploy" / "kubernetes").rglob("*.yaml"))
 PREFECT = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))
 DEPLOYMENTS: list[dict[str, Any]] = PREFECT["deployments"]
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")
@@ -295,10 +299,15 @@ def test_kubernetes__manifests_are_valid(path: Path) -> None:
 
 
 def test_kubernetes__everything_is_applied() -> None:
-    (kustomization,) = documents(ROOT / "deploy" / "kubernetes" / "kustomization.yaml")
-    assert sorted(kustomization["resources"]) == [p.name for p in MANIFESTS if p.stem != "kustomization"]
-    images = {image for path in MANIFESTS for pod in pods(path) for image in (c["image"] for c in pod["containers"])}
-    assert images == {image["name"] for image in kustomization["images"]}
+    used: list[Any] = []
+    for path in [path for path in MANIFESTS if path.stem == "kustomization"]:
+        beside = [other for other in MANIFESTS if other.parent == path.parent and other != path]
+        (kustomization,) = documents(path)
+        assert sorted(kustomization["resources"]) == [other.name for other in beside]
+        images = {container["image"] for other in beside for pod in pods(other) for container in pod["containers"]}
+        assert images == {image["name"] for image in kustomization["images"]}
+        used.append((kustomization["namespace"], kustomization["images"]))
+    assert used[0] == used[1]
 
 
 def test_dask__cluster_has_valid_pods_and_commands() -> None:
@@ -371,7 +380,7 @@ def test_kubernetes__references_of_a_pod_exist(name: str, pod: dict[str, Any]) -
 def test_kubernetes__services_and_deployments_find_their_pods() -> None:
     labels = [one["spec"]["template"]["metadata"]["labels"] for one in OBJECTS if "template" in one.get("spec", {})]
     for one in OBJECTS:
-        if one["kind"] == "Deployment":
+        if one["kind"] in ("Deployment", "StatefulSet"):
             assert one["spec"]["selector"]["matchLabels"] == one["spec"]["template"]["metadata"]["labels"]
         if one["kind"] == "Service":
             assert one["spec"]["selector"] in labels
@@ -394,6 +403,57 @@ def test_kubernetes__ratings_are_served_read_only() -> None:
     assert container["securityContext"]["readOnlyRootFilesystem"] is True
     assert [one["secretRef"]["name"] for one in container["envFrom"]] == ["ranklake-serve"]
     assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/tmp", "/var/cache/ranklake"}
+
+
+# Live ratings
+
+
+def options_of(command: Sequence[str]) -> dict[str, str]:
+    """The options of a command, each with its value."""
+    joined = [word.partition("=")[::2] for word in command if word.startswith("--") and "=" in word]
+    return dict(joined) | {one: other for one, other in pairwise(command) if one.startswith("--") and "=" not in one}
+
+
+def test_live__options_are_those_of_volumes_probes_and_tokens() -> None:
+    service = SERVICES["rated"]
+    ((_, pod),) = ((name, pod) for name, pod in PODS if name == "rated")
+    (container,) = pod["containers"]
+    (of_service,) = [one for one in OBJECTS if one["kind"] == "StatefulSet"]
+    of_compose = [re.sub(r"\$\{\w+:-(.*?)\}", r"\1", word) for word in service["command"]]
+    inside = {volume.split(":")[1] for volume in service["volumes"]}
+    mounted = {mount["mountPath"] for mount in container["volumeMounts"]}
+    for command, folders in ((of_compose, inside), ([*container["command"], *container["args"]], mounted)):
+        given = options_of(command)
+        assert given["--log"].removeprefix("file:") in folders
+        assert str(Path(given["--tokens"]).parent) in folders
+        assert (given["--host"], given["--port"]) == ("0.0.0.0", "8090")
+    assert [port["containerPort"] for port in container["ports"]] == [8090]
+    assert "http://127.0.0.1:8090/readyz" in service["healthcheck"]["test"][-1]
+    assert [container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "readiness", "liveness")] == [
+        "/readyz", "/readyz", "/healthz"
+    ]  # fmt: skip
+    assert (of_service["spec"]["replicas"], "profiles" in service) == (1, True)
+    assert pod["terminationGracePeriodSeconds"] > 10  # in which it finishes what is accepted
+    assert "create secret generic ranklake-rated --from-file=tokens=" in RUNBOOK.read_text(encoding="utf-8")
+
+
+def test_live__unit_of_systemd_is_valid(tmp_path: Path) -> None:
+    unit = configparser.RawConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    path = ROOT / "deploy" / "ranklake-rated.service"
+    unit.read_string(path.read_text(encoding="utf-8"))
+    program, *arguments = shlex.split(unit["Service"]["ExecStart"])
+    assert program.endswith("/bin/ranklake")
+    check(["ranklake", *arguments])
+    given = options_of(arguments)
+    assert {given["--lake"], given["--log"].removeprefix("file:")} == set(unit["Service"]["ReadWritePaths"].split())
+    assert "/var/cache/ranklake" in unit["Service"]["Environment"]  # CacheDirectory
+    if (program_of_systemd := shutil.which("systemd-analyze")) is None:
+        pytest.skip("no systemd-analyze on this machine: apt-get install systemd")
+    copy = tmp_path / path.name  # it asks whether the program exists
+    copy.write_text(path.read_text(encoding="utf-8").replace(program, sys.executable), encoding="utf-8")
+    done = subprocess.run([program_of_systemd, "verify", str(copy)], capture_output=True, text=True)
+    assert (done.returncode, path.name in done.stderr) == (0, False), done.stderr
 
 
 # The runbook
@@ -460,7 +520,7 @@ def test_runbook__example_of_a_deployment_with_several_runs_is_valid() -> None:
     "what",
     [
         "First start", "Upgrade", "Back-up and restore", "A contest was rejudged", "A site changed its API",
-        "Disk full", "A writer died", "Secrets", "Serve ratings", "Which runs a deployment follows",
+        "Disk full", "A writer died", "Secrets", "Serve ratings", "Rate live", "Which runs a deployment follows",
     ],
 )  # fmt: skip
 def test_runbook__has_an_answer(what: str) -> None:
