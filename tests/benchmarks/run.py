@@ -34,6 +34,7 @@ ROWS = {  # module and function; a row imports its module alone, so that commits
     "site": "changes.site",
     "shell": "shell.shell",
     "serve": "serving.serving",
+    "live": "live.live",
     "pages": "pages.pages",
     "normalise": "from_sites.normalise",
     "million": "million.million",
