@@ -46,6 +46,7 @@ class LiveOptions:
     ``keep_log``: seconds for which the log keeps the bodies of records after the end of their period.
     ``known_players_only``: matches with other players are refused.
     ``new_players``: a minute; beyond them, matches with new players are refused until the next minute.
+    ``check``: the rounds of a period are computed again when they are written, by the batch engine.
     ``games``: whether a new data set has games; else it has contests.
     ``limits``: bounds of matches.
     """
@@ -55,6 +56,7 @@ class LiveOptions:
     keep_log: float = 30 * 86_400.0
     known_players_only: bool = False
     new_players: int = 10_000
+    check: bool = False
     games: bool = True
     limits: MatchLimits = field(default_factory=MatchLimits)
 
@@ -177,7 +179,8 @@ class LiveRuns:
             rules = rules_of(configs, dataset, options.limits)
             facts = lake, log, dataset.name, dataset.kind, options.period, rules.covariates
             resets = [event.time_seconds for event in dataset.events().resets]
-            writer = PeriodWriter(*facts, lease, of_runs, {config.run: config for config in configs}, resets)
+            by_name = {config.run: config for config in configs}
+            writer = PeriodWriter(*facts, lease, of_runs, by_name, resets, options.check)
             held.callback(writer.close)
             writer.finish(now - options.grace)
 
@@ -215,6 +218,11 @@ class LiveRuns:
     def failure(self) -> str:
         """Why no further period is written to the lake; empty if none failed."""
         return self._writer.failure
+
+    @property
+    def mismatch(self) -> str:
+        """Which numbers of the lake differed when they were computed again; empty if none did."""
+        return self._writer.mismatch
 
     def accept(self, matches: Sequence[Match], by: Sequence[str] = (), now: float | None = None) -> list[Reply]:
         """Accept one group of matches, in their order, each on its own.

@@ -253,5 +253,24 @@ def replay(
         notes.append(f"run {name}: rounds computed again {largest(expected)}; such a difference of bits is expected")
 
 
+def replay_last(
+    lake: Lake,
+    name: str,
+    engine: Engine,
+    notes: list[str],
+    on_progress: ProgressCallback = not_shown,
+    on_compile: CompileCallback | None = None,
+) -> tuple[range, list[str]]:
+    """Rate the last rounds of a run again, from the snapshot before the newest one on: what was committed last.
+
+    Returns these rounds, and the lines of :func:`replay`; errors as there.
+    """
+    run = Run.open(lake, name)
+    stop, snapshots = run.segments().stop_round, run.snapshots()
+    rounds = range(snapshots[-2] + 1 if len(snapshots) > 1 else 0, stop)
+    shown = on_progress, on_compile
+    return rounds, list(replay(lake, name, rounds.start, stop - 1, engine, notes, *shown)) if rounds else []
+
+
 def _files(n: int) -> str:
     return count(n, "file")

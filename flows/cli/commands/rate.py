@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     help="Continue after rounds that another kind of machine rated, if they differ by rounding when they are computed "
     "again, or only with the same bits; stored in the run.  [default: as stored, else the same bits]",
 )  # fmt: skip
+@click.option("--check", is_flag=True, help="Compute the rounds that were committed last again, from the snapshot "
+              "before them, and compare the bits; write nothing. The exit code is 1 if any differs.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the rounds that would be rated, and why; write nothing.")
 @chance_options
 @stored_titles_option
@@ -80,6 +82,7 @@ def rate(
     max_rounds: int | None,
     keep_uninformative: bool | None,
     start: int | None,
+    check: bool,
     dry_run: bool,
     steal: bool,
     lake: LakeAddress,
@@ -89,6 +92,9 @@ def rate(
     """Bring a run up to date: keep the rounds that are still valid, rate and commit the others."""
     from ...compilation.child_processes import SHARED, started_ahead
 
+    if check:
+        _check([run] if run else [], lake, engine)
+        return
     if engine.scheduler is None and engine.engine != "dask" and not dry_run:
         click.get_current_context().with_resource(started_ahead(systems or SHARED))
 
@@ -124,6 +130,27 @@ def rate(
                 say_apart(f"{report.apart}. {REMEDY}", config.run)
             if report.phases and click.get_current_context().find_root().params["debug"]:
                 print_line(report.phases_line(), err=True)
+
+
+def _check(runs: list[str], lake: LakeAddress, engine: EngineChoice) -> None:
+    """Compute the last rounds of a run again."""
+    from ...engines.factory import open_engine
+    from ...maintenance.verify import replay_last
+
+    with usage():
+        if not runs:
+            raise ValueError("--check needs --run")
+        opened, opened_engine = lake.open(), open_engine(*engine)
+    notes: list[str] = []
+    with opened_engine, progress("rating again", "rounds") as update:
+        rounds, problems = replay_last(opened, runs[0], opened_engine, notes, update, show_compilation(update))
+    for line in (*problems, *(f"note: {note}" for note in notes)):
+        print_line(line, err=True)
+    if problems:
+        sys.exit(1)
+    bits = "differ by rounding alone" if notes else "have the same bits"
+    which = f"rounds {rounds.start} to {rounds.stop - 1}, computed again, {bits}" if rounds else "no rounds"
+    print_line(f"run {runs[0]}: {which}")
 
 
 @click.command()

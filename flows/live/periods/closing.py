@@ -16,6 +16,8 @@ from msgspec.structs import replace
 from ranklake.storage import Lake
 from ranklake.storage.leases.lease import Lease
 
+from ...engines.threads import Threads
+from ...maintenance.verify import replay_last
 from ...rating.config import RunConfig
 from ...sources.games.periods import period_name
 from ..log.records import Log
@@ -37,6 +39,8 @@ class PeriodWriter:
     ``covariates``: of the games.
     ``lease``, ``leases``: on the data set, and on each run by name.
     ``resets``: times of resets, UTC seconds, ascending.
+    ``check``: whether the rounds of a period are computed again when they are written.
+    ``mismatch``: what differed then; empty if nothing did. It is a failure, too.
     ``failure``: why no further period is written; empty if none failed.
     """
 
@@ -52,13 +56,14 @@ class PeriodWriter:
         leases: Mapping[str, Lease],
         configs: Mapping[str, RunConfig],
         resets: Sequence[int],
+        check: bool = False,
     ) -> None:
         self._lake, self._log, self._dataset, self._kind, self._length = lake, log, dataset, kind, length
         self._covariates, self._lease, self._leases, self._configs = covariates, lease, leases, configs
-        self._resets = resets
+        self._resets, self._check = resets, check
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="ranklake-periods")
         self._writing: Future[LiveRecord] | None = None
-        self.failure = ""
+        self.failure = self.mismatch = ""
 
     def finish(self, now: float) -> None:
         """Write all periods that have ended and that the data set does not have, and remove matches from those that it
@@ -133,6 +138,11 @@ class PeriodWriter:
         for run, config in self._configs.items():
             outcomes = period.outcomes.get(run, Outcomes())
             write_rounds(self._leases[run], self._lake, config, outcomes, period.copies[run].columns())
+            if self._check:
+                with Threads(1) as engine:
+                    _, problems = replay_last(self._lake, run, engine, [])
+                if problems:
+                    self.mismatch = self.failure = problems[0]
         return record
 
     def _write_period(self, number: int, first: int, last: int, others: tuple[int, ...]) -> LiveRecord:

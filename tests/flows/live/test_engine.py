@@ -15,6 +15,7 @@ from helpers.live_matches import DAY, START, MemoryLog, config_of, duels, fields
 from ranklake.flows.live.engine import Answer, Conflict, LiveOptions, LiveRuns, Refused, Reply
 from ranklake.flows.live.log.records import LogUnavailableError
 from ranklake.flows.live.matches.match import Match, MatchRules, read_match
+from ranklake.flows.live.matches.outcomes import Outcomes
 from ranklake.flows.live.periods import closing
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.lake.errors import LeaseHeldError
@@ -210,3 +211,29 @@ def stop(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     name = "write_period" if step == "before" else step
     whole = getattr(closing, name)
     monkeypatch.setattr(closing, name, failing)
+
+
+def test_check__stops_the_writing_at_a_number_that_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options, matches = LiveOptions("hour", check=True), duels(60)
+
+    def wrong(*arguments: Any) -> None:
+        *others, outcomes, beliefs = arguments
+        players, outcome = Outcomes.rows(outcomes, 0, outcomes.n_rows)
+        outcome.mu[7] += 0.5
+        changed = Outcomes()
+        monkeypatch.setattr(changed, "rows", lambda start, stop: (players[start:stop], outcome.part(start, stop)))
+        changed._n_rows = outcomes.n_rows
+        whole(*others, changed, beliefs)
+
+    whole = closing.write_rounds
+    for faulty in (False, True):
+        if faulty:
+            monkeypatch.setattr(closing, "write_rounds", wrong)
+        with opened(tmp_path / str(faulty), MemoryLog(), options=options) as runs:
+            for at, match in enumerate(matches):
+                runs.accept([match], now=START + 40 * at)
+            while runs.close_periods(START + DAY):
+                pass
+            assert bool(runs.mismatch) == faulty
+            assert isinstance(one(runs, game("last")), Answer)
+            assert ("another mu, by up to 0.5" in runs.failure) == faulty

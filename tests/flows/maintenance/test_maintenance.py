@@ -254,6 +254,10 @@ def test_replay__of_any_range_gives_the_recorded_ratings(lake: Path, invoke: Com
     for wrong, message in (("0:60", "has rounds 0 to 59"), ("9:8", "has rounds"), ("x", "takes rounds A:B")):
         assert message in invoke.refuses("verify", "--run", "run", "--replay", wrong, "--lake", lake, code=2)
     assert "--replay needs --run" in invoke.refuses("verify", "--replay", "0:1", "--lake", lake, code=2)
+    checked = invoke("rate", "--run", "run", "--check", "--lake", lake)
+    assert checked.code == 0
+    assert re.search("run run: rounds [0-9]+ to 59, computed again, have the same bits", checked.out)
+    assert "--check needs --run" in invoke.refuses("rate", "--dataset", "games", "--check", "--lake", lake, code=2)
 
 
 @pytest.mark.slow
