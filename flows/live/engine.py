@@ -46,9 +46,9 @@ class LiveOptions:
     ``keep_log``: seconds for which the log keeps the bodies of records after the end of their period.
     ``known_players_only``: matches with other players are refused.
     ``new_players``: a minute; beyond them, matches with new players are refused until the next minute.
-    ``check``: the rounds of a period are computed again when they are written, by the batch engine.
     ``games``: whether a new data set has games; else it has contests.
     ``limits``: bounds of matches.
+    ``check``: the rounds of a period are computed again when they are written, by the batch engine.
     """
 
     period: PeriodLength = "day"
@@ -56,9 +56,9 @@ class LiveOptions:
     keep_log: float = 30 * 86_400.0
     known_players_only: bool = False
     new_players: int = 10_000
-    check: bool = False
     games: bool = True
     limits: MatchLimits = field(default_factory=MatchLimits)
+    check: bool = False
 
 
 DEFAULTS = LiveOptions()
