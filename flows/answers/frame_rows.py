@@ -61,7 +61,7 @@ class FrameRows:
         last = np.where(last == NEVER, 0, last)[rows]
         return self.board(self._states(rows, mu[rows], sigma[rows], n_rounds[rows], last, last))
 
-    def states_before(self, stop: int) -> States:
+    def states_before(self, stop: int, until: int | None = None) -> States:
         n = int(np.searchsorted(self._history["round_index"].to_numpy(), stop))
         rows = self._history.iloc[:n]
         number = self.players.get_indexer(pd.Index(rows["player"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -110,7 +110,7 @@ class IndexRows:
     def board(self, states: States) -> pa.Table:
         return board_table(states, self.handles_of(states.players), self.titles, self.places, self.uncertainty)
 
-    def states_before(self, stop: int) -> States:
+    def states_before(self, stop: int, until: int | None = None) -> States:
         n, ends = len(self.row_of_player), known_ends(self.ends)
         state = {name: np.zeros(n, kind) for name, kind in _STATE.items()}
         last_round, latest, state["max_rating"][:] = np.full(n, -1), np.full(n, NO_END), -np.inf
@@ -123,6 +123,8 @@ class IndexRows:
                     state[name][players] = values
             last_round[players] = found["round_index"]
             latest[players] = np.maximum(latest[players], found["latest"])
+        if self.manifest.resets:
+            self._reset(state, last_round, latest, stop, until)
         rated = np.flatnonzero(last_round >= 0).astype(np.int32)
         columns = {name: values[rated] for name, values in state.items()}
         if self.manifest.shift is not None:
@@ -130,6 +132,29 @@ class IndexRows:
             columns["rating"] = self.display.rating(mu, sigma, n_rounds, stop - 1)
         columns["last_time_seconds"] = self.ends[last_round[rated]]
         return States(rated, columns, latest[rated], self._components_before(stop, state["n_rounds"]))
+
+    def _reset(
+        self,
+        state: dict[str, npt.NDArray[Any]],
+        last_round: npt.NDArray[np.int64],
+        latest: npt.NDArray[np.int64],
+        stop: int,
+        until: int | None,
+    ) -> None:
+        """Apply the resets after each player's last round, in place; those between round ``stop`` and ``until``, too.
+
+        ``state``: columns of all players. The rows after a reset have it already.
+        """
+        from ..events.shown import of_published, reset_ratings  # imports kernels
+
+        system, params = self.display.system, self.display.params
+        for at, time, _, reset in of_published(self.manifest.resets, len(latest)):
+            if at < stop or (at == stop and until is not None and time <= until):
+                n_rounds = np.where(last_round < at, state["n_rounds"], 0)
+                rows = reset.rows(n_rounds, latest)
+                mu, sigma = reset_ratings(system, params, reset, state["mu"][rows], state["sigma"][rows])
+                state["mu"][rows], state["sigma"][rows] = mu, sigma
+                state["rating"][rows] = self.display.rating(mu, sigma, state["n_rounds"][rows], stop - 1)
 
     def season_rows(self, first: int, stop: int) -> Iterator[Columns]:
         for part, file in zip(self.parts, self.manifest.parts, strict=True):

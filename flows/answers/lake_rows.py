@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -50,10 +51,14 @@ class LakeRows(RatedRounds):
 
     @property
     def leaderboard_table(self) -> pa.Table:
-        return self.board(replace(self._read(None)[0].states(), components=self.components()))
+        builder = self._read(None)[0]
+        builder.reset_until(int(time.time()))
+        return self.board(replace(builder.states(), components=self.components()))
 
-    def states_before(self, stop: int) -> States:
+    def states_before(self, stop: int, until: int | None = None) -> States:
         builder, latest = self._read(stop)
+        if until is not None:
+            builder.reset_until(until)
         states = builder.states()
         return replace(states, latest=latest[states.players], components=self.components(stop))
 
@@ -128,4 +133,6 @@ class LakeRows(RatedRounds):
             if stop is not None:
                 of_rows = ends[rounds.column("round_index").to_numpy()]
                 np.maximum.at(latest, rounds.column("player").to_numpy(), of_rows)
+        if stop is not None:
+            builder.reset_before(stop)
         return builder, latest

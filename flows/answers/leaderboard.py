@@ -59,8 +59,11 @@ class Rows(Protocol):
     def leaderboard_table(self) -> pa.Table:
         """The leaderboard after all rounds."""
 
-    def states_before(self, stop: int) -> States:
-        """The state of each player after the rounds before ``stop``, at least 0. O(rows of these rounds)."""
+    def states_before(self, stop: int, until: int | None = None) -> States:
+        """The state of each player after the rounds before ``stop``, at least 0. O(rows of these rounds).
+
+        ``until``: also after the resets between the last of them and this time, UTC seconds.
+        """
 
     def board(self, states: States) -> pa.Table:
         """The leaderboard of some states; columns as in ``PUBLISHED["leaderboard"]``."""
@@ -86,7 +89,7 @@ def leaderboard(rows: Rows, at: int | None = None) -> pa.Table:
 
     check_value("at", at, TIME_SECONDS)
     stop = count_until(rows.ends, at)
-    states = rows.states_before(stop)
+    states = rows.states_before(stop, at)
     if len(states.players):
         mu, sigma, n_rounds = (states.columns[name] for name in ("mu", "sigma", "n_rounds"))
         last = np.where(states.latest == NO_END, 0, states.latest)

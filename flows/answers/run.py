@@ -441,12 +441,13 @@ class PublishedRun(IndexRows):
             self._kept.put(key, board)
         return board
 
-    def states_before(self, stop: int) -> States:
-        """As of :class:`IndexRows`, kept for the next times between the same rounds."""
-        key = (self._token, "before", stop)
+    def states_before(self, stop: int, until: int | None = None) -> States:
+        """As of :class:`IndexRows`, kept for the next times between the same rounds and resets."""
+        n_resets = sum(one.time_seconds <= until for one in self.manifest.resets) if until is not None else None
+        key = (self._token, "before", stop, n_resets)
         states: States | None = self._kept.get(key)
         if states is None:
-            states = super().states_before(stop)
+            states = super().states_before(stop, until)
             self._kept.put(key, states)
         return states
 

@@ -43,7 +43,7 @@ def predict_run(
     Raises ``ValueError`` as :class:`Prediction`, or if the run learns by no column, or knows no such covariate.
     """
     run = Run.open(lake, run_name)
-    state = RunState.read(run)
+    state = RunState.read(run, until=time_seconds)
     n_rounds = np.asarray(state.columns["n_rounds"])
     names: dict[str, str] = {}
     rows: list[int] = []
@@ -65,7 +65,8 @@ def predict_run(
     players += [f"newcomer {i + 1}" for i in range(newcomers)]
     display = Display.of(run, deviations)
     latest = int(state.ends.max())
-    time_seconds = latest if time_seconds is None else time_seconds
+    if time_seconds is None:
+        time_seconds = latest if state.reset_time is None else max(latest, state.reset_time)
     check_to_come(display.params, time_seconds, state.last_time, latest)
     at = np.array(rows + [-1] * newcomers, dtype=np.int64)
     selected = select_beliefs(display.system, display.params, state.columns, at)

@@ -18,6 +18,7 @@ from ranklake.storage import Dataset, Event
 from ranklake.storage.datasets.player_attributes import player_attributes
 from ranklake.storage.datasets.tables.aliases import canonical
 from ranklake.storage.datasets.tables.events import positions
+from ranklake.storage.runs.segments import AppliedReset
 from ranklake.storage.runs.stored_run import StoredRun
 
 from .seasons import ends_of
@@ -44,25 +45,39 @@ class DueReset(NamedTuple):
         names = b"" if self.handles is None else json.dumps(self.handles).encode()
         return blake2b(self.event.content + names, digest_size=16).digest()
 
+    def applied(self, centre: float) -> AppliedReset:
+        """The same, as the manifests of a run record it; ``centre`` in rating points."""
+        event, forget = self.event, self.event.history == "forget"
+        facts = centre, event.keep, event.widen, forget, event.active_since, self.handles is not None
+        return AppliedReset(self.round_index, event.event_id, event.name, event.time_seconds, *facts)
+
     def mask(self, dataset: Dataset) -> Mask | None:
         """Mask of its players, by their index in the data set; None if it acts on others, too."""
-        if self.handles is None:
-            return None
-        aliases, time = dataset.log().aliases, self.event.time_seconds
-        names = {canonical(aliases, name, time) for name in self.handles} if aliases else self.handles
-        found: Mask = pc.is_in(dataset.handles(), pa.array(sorted(names), pa.string())).to_numpy(zero_copy_only=False)
-        return found
+        return None if self.handles is None else players_of(dataset, self.handles, self.event.time_seconds)
 
 
-def due_resets(dataset: Dataset, run: StoredRun | None = None) -> list[DueReset]:
-    """The resets of a data set in order, with the players that ``run`` has on record; others have those of now."""
+def players_of(dataset: Dataset, handles: Sequence[str], time_seconds: int) -> Mask:
+    """Mask of the players of a data set who had some names at a time, by their index."""
+    aliases = dataset.log().aliases
+    names = {canonical(aliases, name, time_seconds) for name in handles} if aliases else handles
+    found: Mask = pc.is_in(dataset.handles(), pa.array(sorted(names), pa.string())).to_numpy(zero_copy_only=False)
+    return found
+
+
+def due_resets(
+    dataset: Dataset, run: StoredRun | None = None, ends: npt.NDArray[np.int64] | None = None
+) -> list[DueReset]:
+    """The resets of a data set in order, with the players that ``run`` has on record; others have those of now.
+
+    ``ends``: end of each round, UTC seconds; by default those of all contests.
+    """
     events = dataset.events().resets
     if not events:
         return []
     of_attributes = any(event.attribute is not None for event in events)
     recorded = run.reset_players() if run is not None and of_attributes else {}
     due = []
-    for event, at in zip(events, positions(events, ends_of(dataset)), strict=True):
+    for event, at in zip(events, positions(events, ends_of(dataset) if ends is None else ends), strict=True):
         handles = recorded.get(event.event_id)
         if event.attribute is not None and handles is None:
             handles = _with_attribute(dataset, *event.attribute)

@@ -30,10 +30,11 @@ class LocalRater:
         for rounds in batches:
             yield rate_rounds(self._system, self._params, self._beliefs, rounds, self._engine)
 
-    def reset(self, reset: BeliefReset) -> None:
+    def reset(self, reset: BeliefReset) -> float:
         beliefs, centre = self._beliefs, reset.centre
         centre = mean_of_rated(beliefs.mu, beliefs.n_rounds) if centre is None else centre
         reset.apply(self._system, self._params, beliefs, centre)
+        return centre
 
     def columns(self) -> BeliefColumns:
         return self._beliefs.columns(self._engine.map)

@@ -81,7 +81,7 @@ class PartitionedRater:
                 yield now.completes
             now, following, second = following, second, after
 
-    def reset(self, reset: BeliefReset) -> None:
+    def reset(self, reset: BeliefReset) -> float:
         self._check_idle()
         since = time.perf_counter()
         centre = self._mean() if reset.centre is None else reset.centre
@@ -91,6 +91,7 @@ class PartitionedRater:
             calls.append([("reset", (replace(reset, players=players), centre))])
         self._call(calls, self._n_players)
         self._record_phase("resets", since)
+        return centre
 
     def _mean(self) -> float:
         """The mean rating of all players with a round."""

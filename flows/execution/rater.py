@@ -93,9 +93,10 @@ class Rater(Protocol):
         Raises RoundError: a round of the batch after the last outcome cannot be rated.
         """
 
-    def reset(self, reset: BeliefReset) -> None:
+    def reset(self, reset: BeliefReset) -> float:
         """Reset beliefs between two rounds: to the bit the same for every rater and number of workers.
 
+        Returns float: the centre, rating points.
         Raises ValueError: as :meth:`.System.reset`.
         """
 

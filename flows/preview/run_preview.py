@@ -97,7 +97,7 @@ class RunPreview:
             own = {name: np.concatenate([of_known, values]) for name, values in given.items()}
             columns = with_state(select_beliefs(display.system, display.params, columns, rows), own)
             known = pa.concat_arrays([known, new])
-        latest = int(state.ends.max())
+        latest = max([int(state.ends.max()), *([] if state.reset_time is None else [state.reset_time])])
         return cls(run_name, rules, known, columns, n_rated, aliases, names, state.n_events, state.last_time, latest)
 
     def preview(self, standings: Standings, engine: Threads | None = None, brand: Brand = UNBRANDED) -> Preview:

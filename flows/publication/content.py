@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -34,9 +35,10 @@ from ..results.rated_rounds import LeaderboardBuilder, RatedRounds
 from ..results.smoothed import SKILLS, RunSmoothing, times_of_rows
 from ..results.titles import TitlesChoice
 from .index_parts import SMOOTHED_ROWS, UNRATED
-from .root import source_digest
+from .root import PublishedReset, pending_digests, source_digest
 
 if TYPE_CHECKING:
+    from ..events.shown import ShownReset  # imports kernels
     from ..problems.difficulties import RunProblems
     from ..problems.published import RunProblemTables
     from ..strengths.strengths import RunStrengths  # imports kernels
@@ -83,6 +85,7 @@ class Content:
         self.uncertainty = self.display.system.uncertainty
         self._on_progress, self._shown = on_progress, shown
         self._board: pa.Table | None = None
+        self._applied: list[ShownReset] = []
         self.n_rounds = self._chain.stop_round
 
     @cached_property
@@ -189,7 +192,8 @@ class Content:
             builder.restore(before, start)
         for _, rows in self._rated.walk(start, None, builder.columns, self._report, "leaderboard"):
             builder.update(rows)
-        self._board = self.board_of(builder)
+        builder.reset_until(int(time.time()))
+        self._board, self._applied = self.board_of(builder), builder.applied
         return self._board
 
     def builder(self) -> LeaderboardBuilder:
@@ -361,8 +365,29 @@ class Content:
             **({} if self.brand == UNBRANDED else {"brand": self.brand.to_json()}),
             "has_performance": self.display.system.has_performance,
             **({"static": True} if self.static else {}),
+            **({} if not self.resets else {"resets": self.resets}),
             **({} if self.learnt is None else {"chances": to_published(self.learnt)}),
         }
+
+    @cached_property
+    def resets(self) -> tuple[PublishedReset, ...]:
+        """The resets that the leaderboard has, in order."""
+        if not (self._chain.resets or self.pending):
+            return ()
+        if self._board is None:
+            self.leaderboard()
+        found = []
+        for at, seconds, name, one in self._applied:
+            assert one.centre is not None
+            players = None if one.players is None else tuple(np.flatnonzero(one.players).tolist())
+            facts = one.centre, one.keep, one.widen, one.forget, one.active_since, players
+            found.append(PublishedReset(at, seconds, name, *facts))
+        return tuple(found)
+
+    @cached_property
+    def pending(self) -> list[str]:
+        """Digests of the resets after the last round that have taken place by now."""
+        return pending_digests(self._run, self._dataset, self.n_rounds)
 
     @cached_property
     def smoothing(self) -> RunSmoothing:

@@ -9,6 +9,7 @@ read it and have not opened them yet. Imports no kernel.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import msgspec
@@ -22,6 +23,8 @@ from ranklake.storage.leases.lease import Lease
 from ranklake.storage.runs.entry_ratings import entry_files
 
 from ..chances.published import PublishedChances
+from ..events.resets import due_resets, pending
+from ..events.seasons import ends_of
 from ..results.level_shifts import LevelShifts
 
 INDEX = "index.json"
@@ -82,6 +85,26 @@ class ProblemsFile(IndexFile, frozen=True):
     left_out: int
 
 
+class PublishedReset(msgspec.Struct, frozen=True, array_like=True):
+    """A reset between rounds of a published run, or after the last one until the publish.
+
+    ``round_index``: the round after it. ``name``, ``time_seconds``: of its season; UTC seconds.
+    ``centre``, ``keep``, ``widen``, ``forget``: see :class:`ranklake.rating_kernels.Reset`.
+    ``active_since``: only players with a round that ended then or later, UTC seconds. ``players``: only these, by
+    index. None: others, too.
+    """
+
+    round_index: int
+    time_seconds: int
+    name: str
+    centre: float
+    keep: float
+    widen: float
+    forget: bool
+    active_since: int | None
+    players: tuple[int, ...] | None
+
+
 class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FORMAT_VERSION):
     """The state of a published run, and the parts that have it. The settings of the run are as in ``run.json``.
 
@@ -110,6 +133,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     ``brand``: how the run presents itself, as ``Brand.to_json``.
     ``has_performance``: that of the system; None in the roots of earlier releases.
     ``static``: whether the ratings explain all games at once, and no round changes any.
+    ``resets``: those that its leaderboard has, in order. Earlier releases wrote none.
     ``previous``: names of the files of the root before that are not in this one.
     """
 
@@ -141,6 +165,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     uncertainty: float | None = None
     brand: dict[str, Any] = {}
     has_performance: bool | None = None
+    resets: tuple[PublishedReset, ...] = ()
 
     @property
     def files(self) -> tuple[IndexFile, ...]:
@@ -249,4 +274,13 @@ def source_digest(run: Run, dataset: Dataset, newest: Segment) -> str:
     further = entry_files(run.lake, run.entry_folder)  # the decisions about contests with limits
     events = list(dataset.events())
     facts = [run.config, newest.last_digest, contests, *([further] if further else []), *([events] if events else [])]
-    return digest_of_facts(facts)
+    waiting = pending_digests(run, dataset, newest.stop_round)
+    return digest_of_facts([*facts, {"resets": waiting}] if waiting else facts)
+
+
+def pending_digests(run: Run, dataset: Dataset, n_rounds: int) -> list[str]:
+    """Digests of the resets after the last of the rounds of a run that have taken place by now, in order."""
+    if not dataset.events():
+        return []
+    resets = due_resets(dataset, run, ends_of(dataset)[:n_rounds])
+    return [one.digest.hex() for one in pending(resets, n_rounds, int(time.time()))]

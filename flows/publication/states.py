@@ -63,7 +63,9 @@ class VersionedContent(Content):
         chosen = {} if self._deviations is None else {"deviations": self._deviations}
         smoothing = {"smoothing": self.smoothing.digest} if name == "ratings" else {}
         n_players, titles = self.players.num_rows, self.format.titles.to_json()
-        places = {"places": self.places.to_json()} if name == "leaderboard" else {}
+        places: dict[str, Any] = {"places": self.places.to_json()} if name == "leaderboard" else {}
+        if places and self.pending:
+            places["pending"] = self.pending
         if places and self._chosen_places:
             places["chosen_places"] = self._chosen_places
         return {"players": n_players, "titles": titles, **places, **smoothing, **chosen, **self._prefixes}
@@ -95,6 +97,8 @@ class VersionedContent(Content):
         known = (state or {}).get("titles", of_codeforces) == self.format.titles.to_json()
         if name == "leaderboard" and (state or {}).get("places") != self.places.to_json():
             return False  # early releases stored none, and had no columns of places
+        if name == "leaderboard" and (state or {}).get("pending", []) != self.pending:
+            return False
         return (known or name == "ratings" or not titles) and self.kept(name, state) == (self.n_rounds, self.n_rounds)
 
     def _state_of_list(self, name: str, n_rows: int) -> dict[str, Any]:
@@ -192,7 +196,8 @@ def update(content: VersionedContent, target: Target) -> Changes:
     for name in changed:
         state = content.state(name)
         kept, published = (0, 0) if name in FURTHER and name != "results" else content.kept(name, target.state(name))
-        grows = kept == published > 0
+        # of a leaderboard with resets after its last round, the ratings before these are unknown
+        grows = kept == published > 0 and not (target.state(name) or {}).get("pending")
         if name == "ratings":
             target.append(name, ratings(), state, None if grows else kept)
         elif name in FURTHER and not content.has(name):

@@ -17,6 +17,7 @@ from ranklake.rating_kernels import ConvergenceError, Rounds
 from ranklake.rating_kernels.core.ragged import from_stored
 from ranklake.storage import DamagedError, LakeError, Run, StandingsPart
 from ranklake.storage.lake.prefetch import prefetch
+from ranklake.storage.runs.segments import AppliedReset
 
 from ..chances.settings import LEARNT_KEY
 from ..common.adapters import ContestFacts
@@ -89,26 +90,27 @@ class RatingPass:
         A contest with limits is a batch of its own. The resets before a contest are applied when it is the next one.
         """
         for first, last in self._legs(start, stop):
-            for reset in self._resets.get(first, ()):
-                self._reset(reset)
+            applied = tuple(map(self._reset, self._resets.get(first, ())))
             stored = _joined(self._dataset.standings(first, last), self._least_rows)
             parts = self._eligibility.split(_read_ahead(stored))
             waiting = deque(part for part in [next(parts, None)] if part is not None)
             while waiting:
-                yield from self._rate_parts(_until_wait(waiting.popleft(), parts, waiting))
+                for rated in self._rate_parts(_until_wait(waiting.popleft(), parts, waiting)):
+                    yield replace(rated, resets=applied) if rated.start == first else rated
 
     def _legs(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """The contests that are rated without a pause: until the run learns, or a reset comes."""
         for first, last in [(start, stop)] if self._learning is None else self._learning.legs(start, stop):
             yield from cuts(self._plan.resets, first, last)
 
-    def _reset(self, reset: DueReset) -> None:
+    def _reset(self, reset: DueReset) -> AppliedReset:
         try:
-            self.rater.reset(belief_reset(reset, self._params, self._dataset))
+            centre = self.rater.reset(belief_reset(reset, self._params, self._dataset))
         except (ValueError, ConvergenceError) as error:
             raise LakeError(f"the reset of season {reset.event.name}: {error}") from error
         if self._eligibility.waits:
             self._eligibility.restore(self.rater.columns())
+        return reset.applied(centre)
 
     def _rate_parts(self, parts: Iterator[Undecided]) -> Iterator[RatedBatch]:
         """Rate parts that the rater may read in advance."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,7 @@ from .states import States, board_table
 from .titles import Titles, TitlesChoice, titles_of
 
 if TYPE_CHECKING:
+    from ..events.shown import ShownReset
     from .display import Display
 
 
@@ -44,7 +46,10 @@ class LeaderboardBuilder:
     ``ends``: the end of every round, UTC seconds; 0 if unknown.
     ``explained``: for systems whose ratings explain all games at once: gives ``mu`` and ``sigma`` of all players, by
     the games of the rounds before one. Every rated player has these, and ``max_rating`` is ``rating``.
+    ``resets``: of the run, in order. Each is applied before the rows of the rounds after it, the later ones by
+    :meth:`reset_until`. A reset is no result: ``max_rating`` does not count the rating right after it.
     ``columns``: columns of the rounds table that :meth:`update` reads.
+    ``applied``: those applied, each with its centre.
     ``n_rounds`` (int32[n]): rounds rated; 0 for players who have none.
     ``mu``, ``sigma``, ``rating``, ``max_rating`` (float64[n]): values after the last round: belief, display rating, and
     highest display rating. Undefined without rounds.
@@ -54,9 +59,16 @@ class LeaderboardBuilder:
     columns = ("round_index", "player", "mu", "sigma", "n_before")
 
     def __init__(
-        self, n_players: int, ends: npt.NDArray[np.int64], display: Display, explained: Explained | None = None
+        self,
+        n_players: int,
+        ends: npt.NDArray[np.int64],
+        display: Display,
+        explained: Explained | None = None,
+        resets: Sequence[ShownReset] = (),
     ) -> None:
-        self._ends, self._display, self._explained = ends, display, explained
+        self._ends, self._display, self._explained, self._resets = ends, display, explained, deque(resets)
+        self.applied: list[ShownReset] = []
+        self._latest = np.full(n_players, np.iinfo(np.int64).min)
         self.n_rounds = np.zeros(n_players, dtype=np.int32)
         self.mu, self.sigma, self.rating = np.zeros(n_players), np.zeros(n_players), np.zeros(n_players)
         self.max_rating = np.full(n_players, -np.inf)
@@ -66,18 +78,54 @@ class LeaderboardBuilder:
     def restore(self, table: pa.Table, stop: int) -> None:
         """Restore the state from the result of :meth:`table` after the rounds before ``stop``, by the same display."""
         self._last_round = stop - 1
+        while self._resets and self._resets[0].round_index < stop:
+            self.applied.append(self._resets.popleft())
         players = table.column("player").to_numpy()
         for name in ("n_rounds", "mu", "sigma", "rating", "max_rating", "last_time_seconds"):
             getattr(self, name)[players] = table.column(name).to_numpy()
 
     def update(self, rounds: pa.Table) -> None:
         """Add the rows of the rounds that come next; see :attr:`columns`."""
+        done, index = 0, rounds.column("round_index").to_numpy()
+        while self._resets and len(index) and self._resets[0].round_index <= index[-1]:
+            stop = int(np.searchsorted(index, self._resets[0].round_index))
+            self._update(rounds.slice(done, stop - done))
+            self._reset()
+            done = stop
+        self._update(rounds.slice(done))
+
+    def reset_before(self, stop: int) -> None:
+        """Apply the resets before round ``stop`` with no rated round after them."""
+        while self._resets and self._resets[0].round_index < stop:
+            self._reset()
+
+    def reset_until(self, time_seconds: int) -> None:
+        """Apply the resets after the last round that took place until a time, UTC seconds."""
+        while self._resets and self._resets[0].time_seconds <= time_seconds:
+            self._reset()
+
+    def _reset(self) -> None:
+        from ..events.shown import reset_ratings, with_centre  # imports kernels
+
+        reset = self._resets.popleft()
+        known = with_centre(reset.reset, self.mu, self.n_rounds)
+        self.applied.append(reset._replace(reset=known))
+        rows = known.rows(self.n_rounds, self._latest)
+        system, params = self._display.system, self._display.params
+        mu, sigma = reset_ratings(system, params, known, self.mu[rows], self.sigma[rows])
+        self.mu[rows], self.sigma[rows] = mu, sigma
+        self.rating[rows] = self._display.rating(mu, sigma, self.n_rounds[rows], self._last_round)
+
+    def _update(self, rounds: pa.Table) -> None:
+        if not rounds.num_rows:
+            return
         round_index, player, mu, sigma, n_before = (rounds.column(name).to_numpy() for name in self.columns)
         shown = self._display.rating(mu, sigma, n_before + np.int32(1), round_index)
         np.maximum.at(self.max_rating, player, shown)
         self.mu[player], self.sigma[player], self.rating[player] = mu, sigma, shown  # the last row of a player stays
         self.n_rounds[player] = n_before + np.int32(1)
         self.last_time_seconds[player] = self._ends[round_index]
+        np.maximum.at(self._latest, player, self._ends[round_index])
         self._last_round = int(round_index.max(initial=self._last_round))
 
     def shown(self) -> npt.NDArray[np.float64]:
@@ -175,7 +223,15 @@ class RatedRounds:
 
     def builder(self, display: Display, explained: Explained | None = None) -> LeaderboardBuilder:
         """An empty leaderboard for these rounds."""
-        return LeaderboardBuilder(self.dataset.n_players, self.ends, display, explained)
+        return LeaderboardBuilder(self.dataset.n_players, self.ends, display, explained, self.resets(display.params))
+
+    def resets(self, params: Any) -> list[ShownReset]:
+        """The resets of the run, and those of its data set after its last round; ``params`` are those of the run."""
+        if not (self.chain.resets or self.dataset.events()):
+            return []
+        from ..events.shown import shown_resets  # imports kernels
+
+        return shown_resets(self.run, self.dataset, self.chain, self.ends, params)
 
     def with_ratings(self, rows: pa.Table, display: Display) -> pa.Table:
         """Rows of the rounds table with the display ``rating`` after the round."""

@@ -21,11 +21,41 @@ MANIFEST = ".json"
 _AND = " and "  # between the kinds of machine of merged segments
 
 
+class AppliedReset(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A reset that a run has applied, as its manifests record it.
+
+    Attributes
+    ----------
+    round_index : int
+        The round after it.
+    event_id, name, time_seconds
+        The event of the data set, with the name of its season; UTC seconds.
+    centre, keep, widen, forget
+        See :class:`ranklake.rating_kernels.Reset`; the centre is a number also where it was a mean.
+    active_since : int or None
+        It acted only on players with a round that ended then or later, UTC seconds.
+    listed : bool
+        Whether it acted only on the players that the run has on record, see :mod:`.reset_players`.
+    """
+
+    round_index: int
+    event_id: int
+    name: str
+    time_seconds: int
+    centre: float
+    keep: float
+    widen: float
+    forget: bool
+    active_since: int | None
+    listed: bool
+
+
 class RoundEntry(NamedTuple):
     """One rated round, for :meth:`ranklake.storage.runs.run.Run.append`.
 
     ``rows`` is its number of rated rows in the segment's table; ``digest`` its chain digest, hex; ``skipped`` whether
-    it was skipped because its result contains no information; ``unrated`` its number of other rows in the table.
+    it was skipped because its result contains no information; ``unrated`` its number of other rows in the table;
+    ``resets`` those between the round before and this one.
     """
 
     round_index: int
@@ -34,6 +64,7 @@ class RoundEntry(NamedTuple):
     digest: str
     skipped: bool = False
     unrated: int = 0
+    resets: tuple[AppliedReset, ...] = ()
 
 
 class Segment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="format", tag=FORMAT_VERSION):
@@ -60,6 +91,8 @@ class Segment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_fie
     machine : str
         The kind of machine that rated the rounds, or all kinds after a merge; empty, and not in the manifest, if
         release 0.1 rated them, which ignores it.
+    resets : tuple of AppliedReset
+        Resets before rounds of the segment, in order; empty, and not in the manifest, if there are none.
 
     Raises
     ------
@@ -79,6 +112,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_fie
     file_digest: str
     unrated: tuple[int, ...] = ()
     machine: str = ""
+    resets: tuple[AppliedReset, ...] = ()
 
     def __post_init__(self) -> None:
         fitting = len(self.contest_ids) == len(self.rows) == len(self.digests) > 0 and sum(self.rows) == self.n_rows
@@ -90,11 +124,13 @@ class Segment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_fie
     @classmethod
     def of(cls, entries: Sequence[RoundEntry], parent: str, written: Written, machine: str = "") -> Segment:
         """The segment of ``entries``, rounds without a gap."""
-        _, contest_ids, rows, digests, _, unrated = zip(*entries, strict=True)
+        _, contest_ids, rows, digests, _, unrated, _ = zip(*entries, strict=True)
         first = entries[0].round_index
         skipped = tuple(entry.round_index for entry in entries if entry.skipped)
         file, unrated = numbered(first, DATA), unrated if any(unrated) else ()
-        return cls(first, contest_ids, rows, digests, skipped, parent, sum(rows), file, *written, unrated, machine)
+        facts = contest_ids, rows, digests, skipped, parent, sum(rows), file
+        resets = tuple(reset for entry in entries for reset in entry.resets)
+        return cls(first, *facts, *written, unrated, machine, resets)
 
     @classmethod
     def merged(cls, segments: Sequence[Segment], written: Written) -> Segment:
@@ -108,7 +144,8 @@ class Segment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_fie
         unrated = tuple(chain.from_iterable(segment.unrated or (0,) * len(segment.rows) for segment in segments))
         facts = contest_ids, rows, digests, skipped, first.parent, sum(rows), file
         machine = _AND.join(dict.fromkeys(chain.from_iterable(segment.machines for segment in segments)))
-        return cls(first.first_round, *facts, *written, unrated if any(unrated) else (), machine)
+        resets = tuple(chain.from_iterable(segment.resets for segment in segments))
+        return cls(first.first_round, *facts, *written, unrated if any(unrated) else (), machine, resets)
 
     @property
     def stop_round(self) -> int:
@@ -174,6 +211,11 @@ class Chain:
     def contest_ids(self) -> list[str]:
         """The contest of each round."""
         return [contest_id for segment in self.segments for contest_id in segment.contest_ids]
+
+    @property
+    def resets(self) -> list[AppliedReset]:
+        """The resets between the rounds, in order."""
+        return [reset for segment in self.segments for reset in segment.resets]
 
     @property
     def digests(self) -> list[str]:

@@ -14,6 +14,7 @@ from ranklake.storage import LakeError
 
 from ...common.adapters import conditions_of
 from ...compilation.compile import announce_compilation
+from ...events.shown import apply_to_one, resets_of
 from ...execution.given import rate_given
 from ...rating.player_state import state_of_player, with_state
 from ...results.display import Display
@@ -41,12 +42,17 @@ def largest_changes(rounds: RatedRounds, display: Display, row: dict[str, Any]) 
     if system.name not in SYSTEMS:
         raise LakeError(f"--caps is for the systems {', '.join(SYSTEMS)}; run {rounds.run.name} is of {system.name}")
     own = state_of_player(system.name, rounds.dataset, row["player"])
-    found = []
+    found, resets = [], rounds.resets(params)
     with announce_compilation(system.name):
         for far in (_FAR, -_FAR):
             beliefs = system.newcomers(params, 1)
             beliefs.restore(with_state(beliefs.columns(), own))
-            for round, performance, last in _own_rounds(rounds, row):
+            last_round, latest = -1, np.iinfo(np.int64).min
+            for round, performance, index in _own_rounds(rounds, row):
+                last, end = index == row["round_index"], int(round.time_seconds[0])
+                due = resets_of(resets, row["player"], last_round, index, latest)
+                apply_to_one(system, params, beliefs, due)
+                last_round, latest = index, max(latest, end)
                 outcome = rate_given(system, params, beliefs, round, far if last else performance)
             if not abs(outcome.mu_prior[0] - row["mu_prior"]) < _SAME:
                 raise LakeError(
@@ -58,8 +64,8 @@ def largest_changes(rounds: RatedRounds, display: Display, row: dict[str, Any]) 
     return Caps(*found)
 
 
-def _own_rounds(rounds: RatedRounds, row: dict[str, Any]) -> Iterator[tuple[Rounds, float, bool]]:
-    """The rounds of a player up to a participation, with nobody else; the performance, and whether it is the last."""
+def _own_rounds(rounds: RatedRounds, row: dict[str, Any]) -> Iterator[tuple[Rounds, float, int]]:
+    """The rounds of a player up to a participation, with nobody else; the performance, and the index of the round."""
     conditions = conditions_of(rounds.contests_table)
     for _, table in rounds.walk(0, row["round_index"] + 1, ["round_index", "player", "perf"]):
         index, player, perf = (table.column(name).to_numpy() for name in ("round_index", "player", "perf"))
@@ -68,4 +74,4 @@ def _own_rounds(rounds: RatedRounds, row: dict[str, Any]) -> Iterator[tuple[Roun
             weight, precision = conditions.take([here])
             one = Rounds.from_columns([0, 1], [0], [0], [0], [rounds.ends[here]], weight, precision=precision)
             size = np.array([np.count_nonzero(index == here)])
-            yield replace(one, participants=size), float(perf[at]), here == row["round_index"]
+            yield replace(one, participants=size), float(perf[at]), here

@@ -6,7 +6,7 @@ import difflib
 from dataclasses import asdict, dataclass
 from math import isfinite
 from shlex import quote
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,26 @@ from .game_margin import GameMargin, game_margin
 from .period_explanation import PeriodExplanation, explain_period
 
 
+class ResetStep(NamedTuple):
+    """A reset between a player's round before and the explained one: its season, its time, UTC seconds, and the belief
+    and the rating before it and after it; rating points.
+    """
+
+    season: str
+    time_seconds: int
+    mu_before: float
+    sigma_before: float
+    rating_before: float
+    mu: float
+    sigma: float
+    rating: float
+
+    @property
+    def change(self) -> float:
+        """The change of the rating."""
+        return self.rating - self.rating_before
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """How one contest changed the rating of one player.
@@ -38,13 +58,15 @@ class Explanation:
     ``expected_place``: from 1: half, and the chances of all participants to finish before the player, who counts half;
     by the system's own model and the beliefs before the contest.
     ``perf``: performance, rating points; None in systems without.
-    ``mu_before``, ``sigma_before``, ``rating_before``: after the player's round before; of a newcomer if there is none.
+    ``mu_before``, ``sigma_before``, ``rating_before``: after the player's round before, and the resets since then; of a
+    newcomer if there is none.
     ``mu_prior``, ``sigma_prior``: the belief brought to the round, after the diffusion.
     ``from_mu``, ``from_sigma_before``, ``from_sigma``, ``from_offset``, ``from_shift``: the parts of the ``change`` of
     the rating: of ``mu``; of ``sigma`` by the diffusion before the round; of ``sigma`` by the result; of the system's
     addend for new players, and of a preset's minimum; of the shift of all ratings since the round before, with a steady
     level.
     ``caps``: how far the contest could have moved ``mu``; None if it was not asked for.
+    ``resets``: between the round before and the contest, in order; no part of the ``change``.
     ``margin``: of a contest of two with points, in a run that counts margins.
     """
 
@@ -75,11 +97,14 @@ class Explanation:
     change: float
     caps: Caps | None = None
     margin: GameMargin | None = None
+    resets: tuple[ResetStep, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The attributes as a JSON object; the caps, if they were asked for, are null without a bound."""
         document = asdict(self)
-        del document["caps"], document["margin"]
+        del document["caps"], document["margin"], document["resets"]
+        if self.resets:
+            document["resets"] = [{**one._asdict(), "change": one.change} for one in self.resets]
         if self.margin is not None:
             document["margin"] = self.margin._asdict()
         if self.caps is not None:
@@ -143,6 +168,9 @@ def explain(
         return explain_period(rounds, display, name, row["player"], index, contest_id), form
     if fact["n_teams"] is not None:
         raise LakeError(f"contest {contest_id} is one of teams; only contests of individuals can be explained")
+    mu, sigma, last_round, latest = _before(rounds, row, display)
+    steps = _steps(rounds, row, display, mu, sigma, last_round, latest)
+    mu, sigma = (steps[-1].mu, steps[-1].sigma) if steps else (mu, sigma)
     explanation = Explanation(
         handle=name,
         contest_id=contest_id,
@@ -154,7 +182,8 @@ def explain(
         n_players=rows.num_rows,
         expected_place=_expected_place(display, rows, at, conditions_of(contest_row).take(0)),
         **{name: row[name] for name in ("perf", "n_before", "mu_prior", "sigma_prior", "mu", "sigma")},
-        **_parts(display, row, *_before(rounds, row, display)),
+        **_parts(display, row, mu, sigma, last_round),
+        resets=steps,
         caps=largest_changes(rounds, display, row) if caps else None,
         margin=game_margin(rounds, display, rows, at),
     )
@@ -200,17 +229,37 @@ def _find(rounds: RatedRounds, contest: str) -> tuple[int, str]:
     raise LakeError(f"run {run_name} has no contest {contest!r}{hint}")
 
 
-def _before(rounds: RatedRounds, row: dict[str, Any], display: Display) -> tuple[float, float, int]:
-    """``mu`` and ``sigma`` after the player's round before, and that round; of a newcomer, the initial ones."""
+def _steps(
+    rounds: RatedRounds, row: dict[str, Any], display: Display, mu: float, sigma: float, last_round: int, latest: int
+) -> tuple[ResetStep, ...]:
+    """The resets between the player's round before, which left this belief, and the round of the row."""
+    from ...events.shown import reset_ratings, resets_of
+
+    steps, n = [], np.array([row["n_before"]], dtype=np.int32)
+    resets = rounds.resets(display.params) if row["n_before"] else []
+    for _, time, name, reset in resets_of(resets, row["player"], last_round, row["round_index"], latest):
+        before = np.array([mu]), np.array([sigma])
+        after = reset_ratings(display.system, display.params, reset, *before)
+        shown = [float(display.rating(one, other, n, last_round)[0]) for one, other in (before, after)]
+        (mu,), (sigma,) = (values.tolist() for values in after)
+        steps.append(ResetStep(name, time, float(before[0][0]), float(before[1][0]), shown[0], mu, sigma, shown[1]))
+    return tuple(steps)
+
+
+def _before(rounds: RatedRounds, row: dict[str, Any], display: Display) -> tuple[float, float, int, int]:
+    """``mu`` and ``sigma`` after the player's round before, that round, and the latest end of a round of the player
+    until then, UTC seconds; of a newcomer, the initial ones.
+    """
     if row["n_before"] == 0:
-        return float(display.params.mu_init), float(display.params.sigma_init), row["round_index"]
-    names, last = ["round_index", "player", "mu", "sigma"], None
+        return float(display.params.mu_init), float(display.params.sigma_init), row["round_index"], 0
+    names, last, latest = ["round_index", "player", "mu", "sigma"], None, np.iinfo(np.int64).min
     for _, table in rounds.walk(0, row["round_index"], names):
         mine = table.filter(pc.equal(table.column("player"), row["player"]))
         last = mine if mine.num_rows else last
+        latest = rounds.ends[mine.column("round_index").to_numpy()].max(initial=latest)
     assert last is not None
     mu, sigma, last_round = (last.column(name)[-1].as_py() for name in ("mu", "sigma", "round_index"))
-    return mu, sigma, last_round
+    return mu, sigma, last_round, int(latest)
 
 
 def _expected_place(display: Display, rows: pa.Table, at: int, conditions: Conditions) -> float:

@@ -12,6 +12,7 @@ from ranklake.rating_kernels.core.standings import Ints
 from ranklake.rating_kernels.systems.federations.account import PeriodAccount, rate_with_account
 from ranklake.storage import LakeError
 
+from ...events.shown import apply_to_one, resets_of
 from ...rating.player_state import state_of_player, with_state
 from ...results.display import Display
 from ...results.rated_rounds import RatedRounds
@@ -186,6 +187,7 @@ def _periods(rounds: RatedRounds, display: Display, player: int, last: int) -> I
     me = np.zeros(1, dtype=np.int64)
     own = state_of_player(system.name, rounds.dataset, player)
     belief = with_state(system.newcomers(params, 1).columns(), own)
+    resets, last_round, latest = rounds.resets(params), -1, int(np.iinfo(np.int64).min)
     for _, table in rounds.walk(0, last + 1, _COLUMNS):
         columns = {name: table.column(name).to_numpy() for name in _COLUMNS}
         mine = np.flatnonzero(columns["player"] == player)  # the two rows of a game are adjacent
@@ -193,6 +195,8 @@ def _periods(rounds: RatedRounds, display: Display, player: int, last: int) -> I
             beside, index = rows ^ 1, int(columns["round_index"][rows[0]])
             store = system.newcomers(params, 1 + len(rows))
             store.put(me, belief)
+            apply_to_one(system, params, store, resets_of(resets, player, last_round, index, latest))
+            last_round, latest = index, max(latest, int(rounds.ends[index]))
             store.mu[1:] = columns["mu_prior"][beside]
             score = 0.5 + 0.5 * np.sign(columns["lo"][beside] - columns["lo"][rows])
             others = np.arange(1, 1 + len(rows))

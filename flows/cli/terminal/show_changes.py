@@ -58,8 +58,12 @@ def explanation_table(found: Explanation, form: RatingFormat) -> Table:
     title = Text(f"{cell(found.handle)} in {cell(found.name or found.contest_id)}: {result}")
     table = new_table(columns, title=title, caption=found.reason())
     first = "a newcomer" if found.n_before == 0 else f"after {count(found.n_before, 'round')}"
+    for step in found.resets:
+        before = form.belief(step.mu_before), form.belief(step.sigma_before), form.rating(step.rating_before)
+        table.add_row(Text(first), *before)
+        first = f"after the reset of season {cell(step.season)}, {form.change(step.change)}"
     table.add_row(
-        first, form.belief(found.mu_before), form.belief(found.sigma_before), form.rating(found.rating_before)
+        Text(first), form.belief(found.mu_before), form.belief(found.sigma_before), form.rating(found.rating_before)
     )
     table.add_row("brought to the contest", form.belief(found.mu_prior), form.belief(found.sigma_prior), "")
     table.add_row("after the contest", form.belief(found.mu), form.belief(found.sigma), form.rating(found.rating))

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.storage.datasets.tables.games import Games
+from ranklake.storage.runs.segments import AppliedReset
 
 _UNRATED = Outcome.empty(0)
 
@@ -25,6 +26,7 @@ class RatedBatch:
     ``entry``: new ratings at entry, of the one contest of the batch; see ``schemas.ENTRY``. None if there are none.
     ``games`` (int64[k] or None): number of games of each informative contest, which are so many ``rounds``; None: each
     contest is one round.
+    ``resets``: those before contest ``start``.
     ``facts``: of the games, as the data set has them; None: each contest is one round.
     """
 
@@ -37,6 +39,7 @@ class RatedBatch:
     games: npt.NDArray[np.int64] | None = None
     facts: Games | None = None
     outcome: Outcome = _UNRATED
+    resets: tuple[AppliedReset, ...] = ()
 
     @property
     def first_rounds(self) -> npt.NDArray[np.int64]:
@@ -66,4 +69,5 @@ class RatedBatch:
             games=None if self.games is None else self.games[a:b],
             facts=None if self.facts is None else self.facts.part(*self.rounds.offsets[[first, last]]),
             outcome=self.outcome.part(*self.rounds.offsets[[first, last]]),
+            resets=() if start else self.resets,
         )

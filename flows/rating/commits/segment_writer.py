@@ -95,7 +95,15 @@ class SegmentWriter:
             unrated[piece.informative] = np.add.reduceat(~rounds.are_rated, rounds.offsets[:-1], dtype=np.int64)
         facts = zip(piece.n_rows.tolist(), unrated.tolist(), piece.informative.tolist(), strict=True)
         return [
-            RoundEntry(i, self._contest_ids[i], rows - out, self._digests[i], not informative, out)
+            RoundEntry(
+                i,
+                self._contest_ids[i],
+                rows - out,
+                self._digests[i],
+                not informative,
+                out,
+                piece.resets if i == piece.start else (),
+            )
             for i, (rows, out, informative) in enumerate(facts, piece.start)
         ]
 
