@@ -164,7 +164,7 @@ def read_match(data: bytes | msgspec.Raw, rules: MatchRules) -> Match:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise error_of(error) from None
     limits = rules.limits
-    _check_name("/id", sent.id, limits)
+    check_name("/id", sent.id, limits)
     if sent.time is not None:
         _check("/time", sent.time, TIME_SECONDS)
     _check("/weight", sent.weight, WEIGHT)
@@ -239,7 +239,7 @@ def _sides(sent: _Sent, limits: MatchLimits) -> tuple[tuple[Side, ...], float | 
             raise MatchError(f"/sides/{at}/players", "a side has at least one player")
         for number, handle in enumerate(side.players):
             pointer = f"/sides/{at}/players/{number}"
-            _check_name(pointer, handle, limits)
+            check_name(pointer, handle, limits)
             if handle in seen:
                 raise MatchError(pointer, "a player is in a match once")
             seen.add(handle)
@@ -268,7 +268,7 @@ def _two_players(sent: _Sent, limits: MatchLimits) -> tuple[tuple[Side, ...], fl
         form = "a match has sides, each with players and a place, or the players a and b and the score of a"
         raise MatchError("" if missing == "a" and sent.b is None else f"/{missing}", form)
     for name, handle in (("a", sent.a), ("b", sent.b)):
-        _check_name(f"/{name}", handle, limits)
+        check_name(f"/{name}", handle, limits)
     if sent.a == sent.b:
         raise MatchError("/b", "a player is in a match once")
     if sent.shares:
@@ -326,7 +326,8 @@ def _covariates(sent: dict[str, float], rules: MatchRules) -> dict[str, float]:
     return {name: sent[name] + 0.0 for name in sorted(sent) if sent[name]}
 
 
-def _check_name(pointer: str, name: str, limits: MatchLimits) -> None:
+def check_name(pointer: str, name: str, limits: MatchLimits) -> None:
+    """Raise MatchError if an id or a handle is too long, empty, or has control characters."""
     if not 1 <= len(name) <= limits.name:
         raise MatchError(pointer, f"1 to {limits.name} characters, got {len(name):,}")
     if _CONTROL.search(name):

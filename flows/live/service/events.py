@@ -13,14 +13,15 @@ from ranklake.storage import MissingError
 
 from ...http.server.problems import Problem
 from ...http.server.streams import ALIVE, ALIVE_SECONDS, Listeners
-from ..periods.logged import match_of
+from ..periods.logged import change_of, match_of
 
 if TYPE_CHECKING:
-    from ..log.records import Log, Record
+    from ..log.records import Kind, Log, Record
     from ..matches.match import Match
 
 KEPT_EVENTS = 16_384
 REBASED = "rebased"  # another state after a correction: no record of the log
+_CHANGES = {"remove": "id", "ban": "player", "unban": "player"}  # what their names are
 _AT_ONCE = 500  # events of the log that are read in one step
 
 
@@ -44,11 +45,18 @@ def event_of(sequence: int, match: Match) -> Event:
     )
 
 
+def event_of_change(sequence: int, kind: Kind, name: str) -> Event:
+    """The event of a correction, or of a ban."""
+    return Event(sequence, kind, {_CHANGES[kind]: name})
+
+
 def event_of_record(record: Record) -> Event:
     """The event of a record of the log."""
     if record.kind == "match":
         return event_of(record.sequence, match_of(record))
-    return Event(record.sequence, record.kind, msgspec.json.decode(record.body, type=dict[str, Any]))
+    if record.kind in _CHANGES:
+        return event_of_change(record.sequence, record.kind, change_of(record).name)
+    return Event(record.sequence, record.kind, {})
 
 
 class Events:

@@ -14,9 +14,9 @@ from ...http.server.bodies import Bodies
 from ...http.server.parameters import Parameter
 from ...http.server.problems import Problem
 from ..engine import Answer, Conflict, LiveRuns
-from ..log.records import LogUnavailableError
-from ..matches.match import Match, MatchError, error_of, read_match, split_batch
-from .events import Events, event_of
+from ..log.records import Kind, LogUnavailableError, Record
+from ..matches.match import Match, MatchError, check_name, error_of, read_match, split_batch
+from .events import Event, Events, event_of, event_of_change
 from .messages import Call, Response, conflict_of, problem_of, reply_to_match, respond, result_of
 from .metrics import Metrics
 from .openapi import document
@@ -30,6 +30,7 @@ MOST_ROWS = 1_000
 _RUN = "/api/v1/runs/{run}"
 _LIMIT = Parameter("limit", "integer", "Number of rows at most.", 100, 1, MOST_ROWS)
 _START = Parameter("start", "integer", "Rows to skip.", 0, 0, 1e9)
+_WHY = Parameter("why", "text", "The reason, for the log.", "", 0, 1_000)
 _SINCE = Parameter(
     "since", "integer", "Sequence number after which events are wanted; by default the last.", None, 0, 1e18
 )
@@ -76,16 +77,23 @@ class Handlers:
             (200, "The match was accepted before; its first result."),
         )
         several = (207, "What became of each match of a list.")
+        accepted = ((202, "It is in the log."),)
         return Routes((
             Route("POST", f"{_RUN}/matches", "post_matches", "Accept a match, or a list of them.", "write",
                   self.post_matches, "Result", (new, known, several), (409, 413, 415, 422, 429, 503),
                   body="MatchOrMatches"),
             Route("GET", f"{_RUN}/matches/{{id}}", "get_match", "A match with its result.", "read", self.match,
                   "StoredMatch", errors=(503,)),
+            Route("DELETE", f"{_RUN}/matches/{{id}}", "delete_match", "Remove a match: a correction.", "write",
+                  self.delete_match, "Accepted", accepted, (409, 503), (_WHY,)),
             Route("GET", f"{_RUN}/players/{{handle}}", "get_player", "A player.", "read", self.player, "LivePlayer",
                   errors=(503,)),
             Route("POST", f"{_RUN}/players", "post_players", "Several players, of one state.", "read",
                   self.post_players, "LivePlayers", errors=(413, 415, 422, 503), body="Handles"),
+            Route("PUT", f"{_RUN}/players/{{handle}}/ban", "ban_player", "Refuse matches with a player from now on.",
+                  "write", self.ban, "Accepted", accepted, (422, 503), (_WHY,)),
+            Route("DELETE", f"{_RUN}/players/{{handle}}/ban", "unban_player", "Accept matches with a player again.",
+                  "write", self.unban, "Accepted", accepted, (422, 503), (_WHY,)),
             Route("POST", f"{_RUN}/quality", "post_quality", "The chances of a proposed match; nothing is written.",
                   "read", self.quality, "Quality", errors=(413, 415, 422, 503), body="Teams"),
             Route("POST", f"{_RUN}/balance", "post_balance", "Two even teams; parties stay together.", "read",
@@ -150,8 +158,11 @@ class Handlers:
             self.metrics.refuse("queue" if problem.status == 429 else "unavailable", len(matches))
             raise
 
-    def accepted(self, group: Group) -> None:
-        """Count a group, and tell those who wait for events."""
+    def accepted(self, group: Group | Event) -> None:
+        """Count a group, and tell those who wait for events of it, or of a change."""
+        if isinstance(group, Event):
+            self.events.add([group])
+            return
         new = []
         for one in group.replies:
             if not isinstance(one, Answer):
@@ -177,12 +188,48 @@ class Handlers:
             raise Problem(404, f"no match {name[:200]!r} in the log")
         return respond({"run": run, **_members(found)})
 
+    async def delete_match(self, call: Call) -> Response:
+        self._run(call)
+        name, why, by, now = call.names["id"], call.values["why"], call.by, self.clock()
+        if (await asyncio.to_thread(self._found, name)) is None:
+            raise Problem(404, f"no match {name[:200]!r} in the log")
+        try:
+            found = await self.writer.change(
+                lambda runs: event_of_change(runs.remove(name, why, by, now), "remove", name)
+            )
+        except MatchError as error:  # it is removed already, or released
+            raise Problem(409, error.text) from None
+        return respond({"sequence": found.sequence}, 202)
+
+    def _found(self, name: str) -> Record | None:
+        try:
+            return self.writer.opened().log.find([name])[0]
+        except LogUnavailableError as error:
+            raise Problem(503, str(error), retry_after=error.retry_after) from None
+
+    async def ban(self, call: Call) -> Response:
+        return await self._ban(call, True)
+
+    async def unban(self, call: Call) -> Response:
+        return await self._ban(call, False)
+
+    async def _ban(self, call: Call, banned: bool) -> Response:
+        self._run(call)
+        name, why, by, now = call.names["handle"], call.values["why"], call.by, self.clock()
+        kind: Kind = "ban" if banned else "unban"
+        try:
+            check_name("/handle", name, self._runs().rules.limits)
+        except MatchError as error:
+            raise problem_of(error) from None
+        found = await self.writer.change(lambda runs: event_of_change(runs.ban(name, banned, why, by, now), kind, name))
+        return respond({"sequence": found.sequence}, 202)
+
     async def player(self, call: Call) -> Response:
         run, handle = self._run(call), call.names["handle"]
         found, sequence = self._runs().player(run, handle)
         if found is None:
             raise Problem(404, f"no player {handle[:200]!r} with a rated match in run {run}")
-        return respond({"run": run, "sequence": sequence, **_members(found)})
+        return respond({**self._state(run, sequence), **_members(found)})
 
     async def post_players(self, call: Call) -> Response:
         run, runs = self._run(call), self._runs()
@@ -192,7 +239,7 @@ class Handlers:
         found, sequence = await asyncio.to_thread(runs.players_of, run, handles)
         missing = [handle for handle, one in zip(handles, found, strict=True) if one is None]
         players = [one for one in found if one is not None]
-        return respond({"run": run, "sequence": sequence, "players": players, "missing": missing})
+        return respond({**self._state(run, sequence), "players": players, "missing": missing})
 
     async def quality(self, call: Call) -> Response:
         run, runs = self._run(call), self._runs()
@@ -214,8 +261,8 @@ class Handlers:
         run, runs = self._run(call), self._runs()
         start, limit = call.values["start"], call.values["limit"]
         board = await asyncio.to_thread(runs.leaderboard, run, start, limit)
-        more = {"sequence": board.sequence, "total": board.n_players, "start": start, "rows": board.players}
-        return respond({"run": run, **more})
+        more = {"total": board.n_players, "start": start, "rows": board.players}
+        return respond({**self._state(run, board.sequence), **more})
 
     async def runs(self, call: Call) -> Response:
         return respond({"runs": list(self.names)})
@@ -251,6 +298,9 @@ class Handlers:
             raise Problem(404, f"the process does not rate run {name[:100]!r}, but {', '.join(self.names)}",
                           runs=list(self.names))  # fmt: skip
         return name
+
+    def _state(self, run: str, sequence: int) -> dict[str, Any]:
+        return {"run": run, "sequence": sequence, "stale": self._runs().stale}
 
     def _runs(self) -> LiveRuns:
         return self.writer.opened().runs

@@ -74,6 +74,7 @@ _GAUGES = {
     "queue": "Matches that wait for their answers.",
     "sequence": "Sequence number of the last record that is rated.",
     "unsaved_records": "Records of the log that the data set does not have yet.",
+    "stale": "1 while a correction is not in the ratings yet.",
     "write_failed": "1 if a period could not be written to the data set; the log of the process has the reason.",
     "players": "Players in memory.",
     "listeners": "Connections that wait for events.",

@@ -32,6 +32,7 @@ _MATCH: Kinds = {
 _NUMBERS: Kinds = {"players": "[PlayerResult]", "expected": "[number]"}
 _LIVE: Kinds = {**_PLAYER, "n_rounds": "integer", "last_match": "integer?", "provisional": "boolean"}
 _STATE: Kinds = {"run": "string", "sequence": "integer"}
+_STALE: Kinds = {"stale": "boolean"}
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     "Side": _sent("A side of a match: its players and its place from 1; sides that tie have equal places.", {
@@ -60,14 +61,15 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "Results": object_of("What became of each match of a list, in its order.", {"results": "[OneOfList]"}),
     "StoredMatch": object_of("A match of the log with its result.", {
         **_STATE, "match": "object", "received": "number", "period": "string", "result": "RunResult"}),
-    "LivePlayer": object_of("A player after the last match of the state.", {**_STATE, **_LIVE}),
+    "Accepted": object_of("The number of the record of a change.", {"sequence": "integer"}),
+    "LivePlayer": object_of("A player after the last match of the state.", {**_STATE, **_STALE, **_LIVE}),
     "LivePlayerOfMany": object_of("A player.", _LIVE),
     "LiveRow": object_of("A player; equal ratings share a place.", {
         "place": "integer", **_PLAYER, "n_rounds": "integer"}),
     "LivePlayers": object_of("Players of one state.", {
-        **_STATE, "players": "[LivePlayerOfMany]", "missing": "[string]"}),
+        **_STATE, **_STALE, "players": "[LivePlayerOfMany]", "missing": "[string]"}),
     "LiveLeaderboard": object_of("A page of a leaderboard, at most a second old.", {
-        **_STATE, "total": "integer", "start": "integer", "rows": "[LiveRow]"}),
+        **_STATE, **_STALE, "total": "integer", "start": "integer", "rows": "[LiveRow]"}),
     "Quality": object_of("The chances of a proposed match.", {
         **_STATE, "chances": "[number]", "win": "number?", "draw": "number?", "loss": "number?", "quality": "number?"}),
     "Balance": object_of("Two teams, and the chances of their match; exact if all splits were compared.", {

@@ -14,7 +14,7 @@ from ...http.server.bodies import Bodies
 from ...http.server.counts import RequestCounts
 from ...http.server.streams import Listeners
 from .application import Application
-from .events import Events, event_of_record
+from .events import REBASED, Event, Events, event_of_record
 from .handlers import Handlers
 from .metrics import Metrics
 from .writer import Opened, Writer
@@ -68,9 +68,14 @@ class Service:
             _LOG.error("the tokens stay as they were: %s", error)
 
     async def _look(self) -> None:
+        told = None
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             self.writer.check_log()
+            found = None if self.writer.found is None else self.writer.found.runs.rebased
+            if found is not None and found != told:
+                told = found
+                self._events.add([Event(found.sequence, REBASED, {"players": found.n_changed})])
 
     def _tell_end(self) -> None:
         """Accept nothing more; called in a signal handler."""
@@ -92,5 +97,5 @@ class Service:
         if self.writer.found is not None:
             runs = self.writer.found.runs
             found |= {"sequence": runs.last, "unsaved_records": runs.unsaved, "players": runs.n_players}
-            found |= {"write_failed": float(bool(runs.failure))}
+            found |= {"stale": float(runs.stale), "write_failed": float(bool(runs.failure))}
         return found

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...http.server.problems import Problem
 from ..log.records import LogUnavailableError
+from ..matches.match import MatchError
+from .events import Event
 
 if TYPE_CHECKING:
     from ..engine import LiveRuns, Reply
@@ -34,6 +36,10 @@ class Opened(NamedTuple):
     log: TimedLog
 
 
+Change: TypeAlias = Callable[["LiveRuns"], Event]
+"""What changes the runs besides matches; raises MatchError or LogUnavailableError if it does not."""
+
+
 class Group(NamedTuple):
     """A group that was accepted.
 
@@ -45,15 +51,15 @@ class Group(NamedTuple):
     rate_seconds: float
 
 
-OnGroup = Callable[[Group], None]
+OnGroup: TypeAlias = Callable[[Group | Event], None]
 
 
 class _Job(NamedTuple):
-    """What a request waits for: the replies to its matches, or the result of a call."""
+    """What a request waits for: the replies to its matches, or the event of its change."""
 
     matches: Sequence[Match]
     by: str
-    call: Callable[[LiveRuns], Any] | None
+    call: Change | None
     done: asyncio.Future[Any]
 
 
@@ -63,7 +69,7 @@ class Writer:
     ``opening``: opens the runs and their log; entered and left in the thread.
     ``batch``: matches of a group at most, but those of one request stay together. ``queue``: matches that wait at most.
     ``on_ready``, ``on_failure``: called in the event loop when the runs are open, and when the thread has failed.
-    ``on_group``: called in the event loop with each group.
+    ``on_group``: called in the event loop with each group, and with the event of each change, in their order.
 
     ``waiting``: matches that are handed over and not answered. ``found``: None until the runs are open.
     ``failure``: why the thread has ended.
@@ -116,9 +122,10 @@ class Writer:
         finally:
             self.waiting -= len(matches)
 
-    async def change(self, call: Callable[[LiveRuns], Any]) -> Any:
-        """The result of a call that changes the runs, between two groups; raises as :meth:`accept`, and as the call."""
-        return await self._submit((), "", call)
+    async def change(self, call: Change) -> Event:
+        """The event of a change that is made between two groups; raises as :meth:`accept`, and MatchError."""
+        found: Event = await self._submit((), "", call)
+        return found
 
     def check(self) -> None:
         """Raise Problem if no match is taken now: the process starts or ends, or the log takes nothing."""
@@ -164,7 +171,7 @@ class Writer:
         late = bool(since) and time.monotonic() - since > _STALLED_SECONDS
         return late and self.found is not None and not self.found.log.available
 
-    async def _submit(self, matches: Sequence[Match], by: str, call: Callable[[LiveRuns], Any] | None) -> Any:
+    async def _submit(self, matches: Sequence[Match], by: str, call: Change | None) -> Any:
         self.check()
         assert self._loop is not None
         done = self._loop.create_future()
@@ -227,7 +234,7 @@ class Writer:
             replies = found.runs.accept(matches, names, self._clock())
             appended = found.log.seconds - appended
             return Group(replies, appended, time.perf_counter() - began - appended)
-        except (LogUnavailableError, Problem) as error:
+        except (LogUnavailableError, MatchError) as error:
             return error
         except BaseException as error:  # what is in the log and what is in memory may differ now: the process ends
             self._finish(jobs, Problem(503, "the process ends after an error; its log has the reason"))
@@ -239,11 +246,12 @@ class Writer:
     def _deliver(self, jobs: Sequence[_Job], result: Any) -> None:
         if isinstance(result, LogUnavailableError):
             result = Problem(503, f"the log takes no matches: {result}", retry_after=result.retry_after)
-        if isinstance(result, Problem):
+        if isinstance(result, Problem | MatchError):
             for job in jobs:
                 _fail(job, result)
             return
-        if jobs[0].call is not None:
+        if isinstance(result, Event):
+            self._on_group(result)
             _set(jobs[0], result)
             return
         start = 0
@@ -284,9 +292,9 @@ def _set(job: _Job, result: Any) -> None:
         job.done.set_result(result)
 
 
-def _fail(job: _Job, problem: Problem) -> None:
+def _fail(job: _Job, error: Problem | MatchError) -> None:
     if not job.done.done():
-        job.done.set_exception(problem)
+        job.done.set_exception(error)
 
 
 def _ending() -> Problem:

@@ -46,6 +46,8 @@ def client(tmp_path_factory: pytest.TempPathFactory, tokens: Path) -> Iterator[T
 def test_write__needs_a_token(client: TestClient, headers: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
     answer = client.post(f"{RUN}/matches", json=duel("x"), headers=headers)
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    for method, path in (("PUT", "players/ada/ban"), ("DELETE", "players/ada/ban"), ("DELETE", "matches/x")):
+        assert client.request(method, f"{RUN}/{path}", headers=headers).status_code == 401
     metrics = client.get("/metrics").text
     assert 'ranklake_rated_refused_total{reason="forbidden"} 0.0' not in metrics
     assert TOKEN not in metrics + answer.text + caplog.text

@@ -66,7 +66,7 @@ def test_document__describes_the_answers(client: TestClient, document: dict[str,
 def test_document__has_names_and_references(document: dict[str, Any]) -> None:
     operations = list(chain.from_iterable(found.values() for found in document["paths"].values()))
     names = [operation["operationId"] for operation in operations]
-    assert len(set(names)) == len(names) >= 12
+    assert len(set(names)) == len(names) >= 15
     references = set(re.findall(r'"#/components/schemas/(\w+)"', str(document).replace("'", '"')))
     assert references <= set(document["components"]["schemas"])
 
@@ -74,7 +74,7 @@ def test_document__has_names_and_references(document: dict[str, Any]) -> None:
 def test_metrics__have_a_meaning_and_a_type(client: TestClient) -> None:
     text = client.get("/metrics").text
     for name in ("matches_total", "refused_total", "append_seconds", "rate_seconds", "answer_seconds", "queue",
-                 "sequence", "unsaved_records", "players", "ready", "write_failed"):  # fmt: skip
+                 "sequence", "unsaved_records", "players", "ready", "stale", "write_failed"):  # fmt: skip
         family = f"ranklake_rated_{name}"
         assert re.search(rf"# HELP {family} .+\n# TYPE {family} (counter|gauge|histogram)\n{family}", text), name
     assert re.search(r'ranklake_rated_matches_total\{result="accepted"\} [1-9]', text)

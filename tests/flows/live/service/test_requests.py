@@ -106,7 +106,7 @@ def test_players__of_one_state(client: TestClient) -> None:
 def test_leaderboard__has_its_rows_and_its_sequence_number(tmp_path: Path) -> None:
     with live_service(tmp_path) as client:
         assert client.get(f"{RUN}/leaderboard").json() == {
-            "run": "run", "sequence": 0, "total": 0, "start": 0, "rows": []}  # fmt: skip
+            "run": "run", "sequence": 0, "stale": False, "total": 0, "start": 0, "rows": []}  # fmt: skip
     with live_service(tmp_path, MemoryLog()) as client:
         client.post(f"{RUN}/matches", json={"matches": [duel("1"), duel("2", "cy", "bo")]})
         found = client.get(f"{RUN}/leaderboard?start=1&limit=1").json()
@@ -222,3 +222,36 @@ def test_clock__that_jumps_by_a_day_loses_nothing(tmp_path: Path, jump: float) -
     assert again.content == answers[0].content
     received = [record.received for record in log.records]
     assert received == sorted(received)
+
+
+def test_ban__refuses_matches_from_now_on(tmp_path: Path) -> None:
+    log = MemoryLog()
+    with live_service(tmp_path, log) as client:
+        client.post(f"{RUN}/matches", json=duel("1"))
+        banned = client.put(f"{RUN}/players/ada/ban?why=cheating")
+        assert (banned.status_code, banned.json()) == (202, {"sequence": 2})
+        assert client.post(f"{RUN}/matches", json=duel("2")).json()["pointer"] == "/sides/0/players/0"
+        assert client.post(f"{RUN}/matches", json=duel("1")).status_code == 200  # the history stays
+        assert client.get(f"{RUN}/players/ada").json()["n_rounds"] == 1
+        assert client.delete(f"{RUN}/players/ada/ban").status_code == 202
+        assert client.post(f"{RUN}/matches", json=duel("2")).json()["sequence"] == 4
+        assert client.put(f"{RUN}/players/{'x' * 129}/ban").status_code == 422
+        assert [record.kind for record in log.records] == ["match", "ban", "unban", "match"]
+        assert b"cheating" in log.records[1].body
+        log.full = True
+        assert client.put(f"{RUN}/players/ada/ban").status_code == 503
+
+
+def test_removed_match__is_in_no_rating_after_the_correction(tmp_path: Path) -> None:
+    with live_service(tmp_path) as client:
+        client.post(f"{RUN}/matches", json={"matches": [duel("1"), duel("2", "bo", "cy"), duel("3", "cy", "ada")]})
+        assert client.delete(f"{RUN}/matches/2?why=wrong").json() == {"sequence": 4}
+        again = client.delete(f"{RUN}/matches/2")
+        assert again.status_code in (202, 409)
+        assert client.delete(f"{RUN}/matches/absent").status_code == 404
+        while client.get(f"{RUN}/players/ada").json()["stale"]:
+            client.post(f"{RUN}/matches", json=duel("1"))
+        with live_service(tmp_path / "other") as other:
+            other.post(f"{RUN}/matches", json={"matches": [duel("1"), duel("3", "cy", "ada")]})
+            shown = [one.get(f"{RUN}/leaderboard").json()["rows"] for one in (client, other)]
+        assert shown[0] == shown[1]
