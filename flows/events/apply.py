@@ -6,22 +6,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from ranklake.rating_kernels import System
-from ranklake.storage import Dataset
+from ranklake.storage import Dataset, Event
 from ranklake.storage.datasets.tables.events import MEAN, MU_INIT
 
 from ..execution.rater import BeliefReset
-from .resets import DueReset
+from .resets import DueReset, Mask
 from .start import check_position
 
 
 def belief_reset(reset: DueReset, params: Any, dataset: Dataset) -> BeliefReset:
     """A reset of a data set as raters take it, for a run with these hyperparameters."""
-    event, centre = reset.event, None
+    return reset_of_event(reset.event, params, reset.mask(dataset))
+
+
+def reset_of_event(event: Event, params: Any, players: Mask | None) -> BeliefReset:
+    """The reset of an event as raters take it; ``players`` (bool[n]): those with its attribute, None: others, too."""
+    centre = None
     if event.centre != MEAN:
         centre = float(params.mu_init if event.centre == MU_INIT else event.centre)
     forget = event.history == "forget"
-    players = event.active_since, reset.mask(dataset)
-    return BeliefReset(centre, event.keep, event.widen, forget, event.restart_counts, *players)
+    return BeliefReset(centre, event.keep, event.widen, forget, event.restart_counts, event.active_since, players)
 
 
 def check_resets(system: System, params: Any, dataset: Dataset, resets: Sequence[DueReset]) -> None:

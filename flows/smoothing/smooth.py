@@ -25,6 +25,7 @@ from ..common.configuration.settings import params_to_json
 from ..common.text import count
 from ..compilation.compile import CompileCallback, announce, compile_parts
 from ..engines.protocols import Engine
+from ..events.apply import belief_reset
 from ..execution.smoothing import Checkpoint, smooth_rounds
 from ..rating.config import RunConfig, check_dataset_times
 from ..rating.plan import Plan
@@ -99,7 +100,8 @@ def smooth_run(
         rows = pa.concat_tables([rated.run.read_segment(segment).select([*names, "mu"]) for segment in chain.segments])
         table = rows.select(names)
         rounds, index = _rounds(table, rated)
-        before = resets_between(resets, config.params, rated.dataset, rows, rounds, index)
+        given = [(due.round_index, belief_reset(due, config.params, rated.dataset)) for due in resets]
+        before = resets_between(given, rounds, index, rows.column("mu").to_numpy())
         if engine.on_this_machine:
             compile_parts([SMOOTHING], on_compile)
         checkpoint = _checkpoint(stored, digest, rounds.n_rows)

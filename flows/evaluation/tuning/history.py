@@ -12,12 +12,25 @@ import numpy.typing as npt
 from ranklake.rating_kernels import Beliefs, Rounds
 from ranklake.rating_kernels.core.standings import Ints, Longs
 from ranklake.rating_kernels.core.system import System
-from ranklake.storage import Dataset, StandingsPart
+from ranklake.storage import Dataset, Event, StandingsPart
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 
 from ...common.adapters import all_rounds, check_contests
 from ...common.skipping import ANY_SYSTEM, Skipping
+from ...events.resets import due_resets
 from ...rating.player_state import PlayerState, with_state
+
+
+class TrialReset(NamedTuple):
+    """A reset of the beliefs before a unit.
+
+    ``event``: what it does.
+    ``players`` (bool[n]): mask of the players with its attribute; None if it acts on others, too.
+    """
+
+    unit: int
+    event: Event
+    players: npt.NDArray[np.bool_] | None
 
 
 class HistoryPart(NamedTuple):
@@ -37,6 +50,7 @@ class TrialRounds:
     ``of_games``: the rounds are games, the units periods.
     ``swapped`` (bool[r] or bool[0]): games whose winner is the second player; empty if none is.
     ``state``: what the system takes from attributes of the players; see :func:`.player_state.player_state`.
+    ``resets``: in order.
     """
 
     rounds: Rounds
@@ -45,21 +59,27 @@ class TrialRounds:
     of_games: bool = False
     swapped: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
     state: PlayerState = field(default_factory=dict)
+    resets: tuple[TrialReset, ...] = ()
 
     def __post_init__(self) -> None:
         if not len(self.units):
             object.__setattr__(self, "units", np.arange(len(self.rounds) + 1))
 
     @classmethod
-    def of(cls, rounds: Rounds, skipping: Skipping = ANY_SYSTEM, state: PlayerState | None = None) -> TrialRounds:
-        """Renumber the rated players of ``rounds`` and drop skipped rounds."""
+    def of(
+        cls, rounds: Rounds, skipping: Skipping = ANY_SYSTEM, state: PlayerState | None = None,
+        resets: Iterable[TrialReset] = (),
+    ) -> TrialRounds:  # fmt: skip
+        """Renumber the rated players of ``rounds``, and of ``state`` and ``resets``, and drop skipped rounds."""
         counts = skipping.keep(rounds)
         kept = rounds.keep(counts).rated_only()
         present, player = np.unique(kept.player, return_inverse=True)
         columns = {name: getattr(kept, name) for name in Rounds.__slots__} | {"player": player.astype(np.int32)}
         of_players = {name: values[present] for name, values in (state or {}).items()}
         units = np.concatenate(([0], np.cumsum(counts)))
-        return cls(Rounds(**columns), len(present), units, state=of_players)
+        masks = ((one, one.players) for one in resets)
+        chosen = (one._replace(players=None if mask is None else mask[present]) for one, mask in masks)
+        return cls(Rounds(**columns), len(present), units, state=of_players, resets=tuple(chosen))
 
     @property
     def n_units(self) -> int:
@@ -69,7 +89,8 @@ class TrialRounds:
     def first(self, n_units: int) -> TrialRounds:
         """A history of the first contests or periods."""
         part = self.rounds.part(0, int(self.units[n_units]))
-        first = TrialRounds.of(part, Skipping(False, False, False), self.state)
+        resets = (one for one in self.resets if one.unit < n_units)
+        first = TrialRounds.of(part, Skipping(False, False, False), self.state, resets)
         swapped = self.swapped[: len(part)]
         return replace(first, units=self.units[: n_units + 1], of_games=self.of_games, swapped=swapped)
 
@@ -126,7 +147,8 @@ def load_history(
     units = np.concatenate(([0], np.cumsum(kept)))[np.concatenate(([0], ends))]
     if of_games and whole_periods:
         rounds = replace(rounds, event=np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)))
-    found = TrialRounds.of(rounds, skipping, state)
+    resets = (TrialReset(due.round_index, due.event, due.mask(dataset)) for due in due_resets(dataset))
+    found = TrialRounds.of(rounds, skipping, state, resets)
     return replace(found, units=units, of_games=of_games, swapped=np.concatenate([np.empty(0, bool), *swapped]))
 
 

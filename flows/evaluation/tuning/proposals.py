@@ -20,8 +20,10 @@ from ...common.configuration.settings import build_params
 from ...common.extras import need
 from ...compilation.compile import compile_parts
 from ...engines.factory import open_engine
+from ...events.apply import reset_of_event
 from ...execution.smoothing import smooth_rounds
 from ...smoothing.params import estimated_of, params_of, settings_of
+from ...smoothing.resets import resets_between
 from .history import TrialRounds
 from .published_grids import RANGES, SPACES, published_grid
 from .spaces import Range, Space, as_settings, check_settings, draw, grid, parse_space
@@ -195,12 +197,18 @@ class _ExpectationMaximisation(Proposals):
 
     def _step(self) -> Settings:
         assert self._history is not None, "asked before begin"
-        rounds = self._history.rounds
-        rounds = rounds.keep(rounds.informative | (np.diff(rounds.offsets) == 2))  # as smoothings of runs
-        system_params = build_params(self._system, self._settings)
+        history = self._history
+        kept = history.rounds.informative | (np.diff(history.rounds.offsets) == 2)  # as smoothings of runs
+        rounds, system_params = history.rounds.keep(kept), build_params(self._system, self._settings)
+        given = [
+            (int(history.units[one.unit]), reset_of_event(one.event, system_params, one.players))
+            for one in history.resets
+        ]
+        level = np.full(rounds.n_rows, float(system_params.mu_init))  # instead of a mean of ratings: there are none
+        resets = resets_between(given, rounds, np.flatnonzero(kept), level)
         compile_parts([SMOOTHING])
         with open_engine() as engine:
             params = params_of(system_params, {}).with_normal_noise()  # as in the evidence
-            smoother = smooth_rounds(params, rounds, self._history.n_players, engine)
+            smoother = smooth_rounds(params, rounds, history.n_players, engine, resets=resets)
             estimated = smoother.estimate(self._estimated)
         return as_settings(settings_of(system_params, estimated))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels import System
+from ranklake.rating_kernels import Outcome, System
 from ranklake.rating_kernels.core.standings import Longs
 
 from ...common.configuration.settings import build_params, find_system
 from ...engines.protocols import Engine
 from ...engines.serial import Serial
 from ...entrants.scores import is_better
+from ...events.apply import reset_of_event
 from ...execution.rater import Rater
 from ...execution.raters import open_rater
 from .history import TrialRounds
@@ -71,14 +72,12 @@ def run_trial(
     before: list[float] = []
     within: list[float] = []
     ends = _rung_ends(history.units)
-    bounds = sorted({0, *ends, *cuts})
     try:
         found = find_system(system)
         params = build_params(found, settings)
         rater = _rater(history, found, params, Serial())
         scorer = TrialScorer(found, params, history, filter, metric)
-        for first, stop in pairwise(bounds):
-            [outcome] = rater.rate_batches([history.part(first, stop).rounds])
+        for first, stop, outcome in _rated(rater, history, params, {0, *ends, *cuts}):
             parts.append(scorer.score(first, stop, outcome))
             together = TrialScores.joined(parts)
             if stop in cuts:
@@ -106,6 +105,18 @@ def _rater(history: TrialRounds, system: System, params: Any, engine: Engine) ->
     return rater
 
 
+def _rated(rater: Rater, history: TrialRounds, params: Any, bounds: set[int]) -> Iterator[tuple[int, int, Outcome]]:
+    """Rate a history in parts, cut at some units and before each reset: yields the units and the outcome of each."""
+    first_unit, stop_unit = min(bounds), max(bounds)
+    inner = {one.unit for one in history.resets if first_unit < one.unit < stop_unit}
+    for first, stop in pairwise(sorted(bounds | inner)):
+        for one in history.resets:
+            if one.unit == first:
+                rater.reset(reset_of_event(one.event, params, one.players))
+        [outcome] = rater.rate_batches([history.part(first, stop).rounds])
+        yield first, stop, outcome
+
+
 def _rung_ends(units: Longs) -> list[int]:
     """The unit at the end of each rung: about equal numbers of rounds."""
     n_rounds = int(units[-1])
@@ -127,8 +138,9 @@ def held_out_scores(
     found = find_system(system)
     params = build_params(found, settings)
     rater = _rater(history, found, params, engine)
-    [outcome] = rater.rate_batches([history.rounds])
-    scores = TrialScorer(found, params, history, filter, metric).score(0, history.n_units, outcome)
+    scorer = TrialScorer(found, params, history, filter, metric)
+    parts = _rated(rater, history, params, {0, history.n_units})
+    scores = TrialScores.joined([scorer.score(first, stop, outcome) for first, stop, outcome in parts])
     names = dict.fromkeys(("pair_inversion", "pair_inversion_equal_half", "rank_deviation", metric))
     return {name: scores.mean(name, first_unit) for name in names}
 

@@ -26,6 +26,8 @@ from ...compilation.compile import CompileCallback, announce, compile_parts, par
 from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
 from ...entrants.given_games import between_results
+from ...events.apply import check_resets
+from ...events.resets import add_resets, due_resets
 from ...rating.config import check_dataset_scores, check_dataset_times
 from ...rating.player_state import add_state, player_state
 from ...results.components import Components
@@ -66,6 +68,8 @@ def tune(
     system = find_system(config.system)
     check_dataset_times(dataset, system.params, chosen_in(system, config.space))
     check_dataset_scores(system, dataset)
+    resets = due_resets(dataset)
+    check_resets(system, system.params(), dataset, resets)
     n_contests = dataset.contests.num_rows
     n_train = int(np.floor(n_contests * config.train_share))
     skipping = Skipping.of(system)
@@ -79,6 +83,7 @@ def tune(
         cuts, train = _folds_of(config, history, n_train), history
     contents = [digest.encode() for digest in dataset.contests.column("content_digest").to_pylist()]
     add_state(contents, dataset, state)
+    add_resets(contents, resets)
     suffix = _suffix(config, history)
     digest = digest_of(b"".join(contents)) + suffix
     used = digest if cuts else digest_of(b"".join(contents[:n_train])) + suffix
