@@ -402,16 +402,13 @@ class LiveRuns:
             return MatchError("/time", f"a reset at {season} is between this time, {match.time}, and now, {now}")
         if match.id in self._runs.taken:
             return MatchError("/id", "a contest of the data set has this id; choose another one")
+        banned, is_new, new = self._runs.banned, self._runs.players.is_new, dict[str, str]()
         for at, side in enumerate(match.sides):
             for number, handle in enumerate(side.players):
-                if handle in self._runs.banned:
+                if handle in banned:
                     return MatchError(f"/sides/{at}/players/{number}", "the player is banned")
-        new = {
-            handle: f"/sides/{at}/players/{number}"
-            for at, side in enumerate(match.sides)
-            for number, handle in enumerate(side.players)
-            if handle not in fresh and self._runs.players.is_new(handle)
-        }
+                if is_new(handle) and handle not in fresh:
+                    new[handle] = f"/sides/{at}/players/{number}"
         if not new:
             return None
         pointer = next(iter(new.values()))

@@ -167,8 +167,10 @@ def read_match(data: bytes | msgspec.Raw, rules: MatchRules) -> Match:
     check_name("/id", sent.id, limits)
     if sent.time is not None:
         _check("/time", sent.time, TIME_SECONDS)
-    _check("/weight", sent.weight, WEIGHT)
-    _check("/advantage", sent.advantage, ADVANTAGE)
+    if sent.weight != _WEIGHT:
+        _check("/weight", sent.weight, WEIGHT)
+    if sent.advantage != _ADVANTAGE:
+        _check("/advantage", sent.advantage, ADVANTAGE)
     sides, score = _sides(sent, limits)
     if rules.kind == GAMES_KIND:
         _check_game(sides, score, sent.advantage, rules)
@@ -296,7 +298,7 @@ def _shares_of(players: Sequence[str], shares: dict[str, float]) -> tuple[float,
 
 
 def _check_game(sides: tuple[Side, ...], score: float | None, advantage: float, rules: MatchRules) -> None:
-    if len(sides) != 2 or any(len(side.players) != 1 for side in sides):
+    if len(sides) != 2 or len(sides[0].players) != 1 or len(sides[1].players) != 1:
         raise MatchError("/sides", "the data set has games: a match has two sides of one player each")
     if score is not None and rules.fractional:
         raise MatchError("/score", f"{rules.fractional}; a score is 0, 0.5 or 1")
@@ -316,6 +318,8 @@ def _check_contest(sides: tuple[Side, ...], score: float | None, advantage: floa
 
 
 def _covariates(sent: dict[str, float], rules: MatchRules) -> dict[str, float]:
+    if not sent:
+        return {}
     for name, value in sent.items():
         pointer = f"/x/{name.replace('~', '~0').replace('/', '~1')}"
         if name not in rules.covariates:

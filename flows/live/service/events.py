@@ -26,23 +26,26 @@ _AT_ONCE = 500  # events of the log that are read in one step
 
 
 class Event(NamedTuple):
-    """What happened: ``kind`` is that of a record, or ``rebased``; ``facts`` are its data."""
+    """What happened: ``kind`` is that of a record, or ``rebased``; ``facts`` are its data, or the match: the data of
+    most events have no reader and are never made.
+    """
 
     sequence: int
     kind: str
-    facts: dict[str, Any]
+    facts: dict[str, Any] | Match
 
     def encode(self) -> bytes:
         """The event as its listeners get it; its id is the sequence number."""
-        data = msgspec.json.encode({"sequence": self.sequence, **self.facts})
+        facts = self.facts
+        if not isinstance(facts, dict):
+            facts = {"id": facts.id, "players": [name for side in facts.sides for name in side.players]}
+        data = msgspec.json.encode({"sequence": self.sequence, **facts})
         return b"event: %s\nid: %d\ndata: %s\n\n" % (self.kind.encode(), self.sequence, data)
 
 
 def event_of(sequence: int, match: Match) -> Event:
     """The event of a match that is accepted."""
-    return Event(
-        sequence, "match", {"id": match.id, "players": [name for side in match.sides for name in side.players]}
-    )
+    return Event(sequence, "match", match)
 
 
 def event_of_change(sequence: int, kind: Kind, name: str) -> Event:
