@@ -3,11 +3,13 @@
 ``static/geometry.js`` has the same for a page on which a visitor zooms; a test compares the two. Names of bands are in
 a strip at the left edge that no line reaches. A gap between two rounds is a pause, and dashed, if it is longer than a
 year and than four times the median gap of the player. A line that goes on beyond the shown time ends at the edge.
+A season is a vertical line; where it begins with a reset, the line of a rating is broken: nobody has earned the jump.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -36,6 +38,7 @@ _LEADER = 16  # from the plot to the labels
 _NAME_SPACE = 8  # before and after a name of a band
 _EDGE = 26  # half the width of a date
 _SIGN = 44  # of a sign of the legend, with the space after its text
+_SEASON = 16  # columns of the longest name of a season that is not cut
 _FLAG = 30  # height above the peak that its flag needs
 
 Player = Mapping[str, Any]  # the history of one player, a list for each column, as graph.js reads it
@@ -45,7 +48,11 @@ Span = tuple[float, float]
 
 
 def history_graph(
-    players: Sequence[Player], form: RatingFormat, view: str = "rating", span: Span | None = None
+    players: Sequence[Player],
+    form: RatingFormat,
+    view: str = "rating",
+    span: Span | None = None,
+    seasons: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """The geometry of the graph of one or more players, for the template ``graph.svg``.
 
@@ -58,11 +65,13 @@ def history_graph(
     None or NaN without one.
     With the ``view`` "place" the lists are ``times`` and ``places``.
     ``span``: the first and the last time that are shown; by default all are.
+    ``seasons``: ``time`` of the begin of each, UTC seconds, ascending; ``name``, and whether there is a ``reset``.
     """
     span = span or whole_span([t for one in players for t in one["times"]])
-    curves = [_Curve(one, view, span) for one in players]
+    resets = [one["time"] for one in seasons if one["reset"] and view == "rating"]
+    curves = [_Curve(one, view, span, resets) for one in players]
     alone = curves[0] if len(curves) == 1 else None
-    belief = _Belief(players[0], form, span) if alone and view == "rating" else None
+    belief = _Belief(players[0], form, span, resets) if alone and view == "rating" else None
     bands = [(low, top, cut(short(title.name), _NAME)) for low, top, title in form.titles.bands()]
     plot = _plot(curves, belief, bands if view == "rating" else [], span)
     x, y = plot.x, plot.y
@@ -84,6 +93,7 @@ def history_graph(
         "peak": _flag(alone.peak, plot, form, view) if alone and alone.peak else None,
         "across": [{"y": y(v), "text": text} for v, text in _marks(plot, form, view)],
         "along": [{"x": x(t), "at": min(x(t), WIDTH - _EDGE), "text": text} for t, text in time_marks(*span)],
+        "seasons": _season_marks(seasons, plot),
         "label": _summary(curves, form, view),
         "legend": _legend(curves, belief, view),
         "handles": [curve.handle for curve in curves],
@@ -116,12 +126,13 @@ class _Curve:
     ``known``: the points of all rounds. ``points``: of those in the span. ``peak``: the highest of all, if it is there.
     """
 
-    def __init__(self, one: Player, view: str, span: Span) -> None:
+    def __init__(self, one: Player, view: str, span: Span, resets: Sequence[float]) -> None:
         height = float if view == "rating" else lambda place: -math.log10(place)
         self.handle = short(one.get("name", one["handle"]))
         self.known = [(t, height(v)) for t, v in zip(one["times"], one[VIEWS[view]], strict=True) if _finite(v)]
         self.points = _inside(self.known, span)
-        self.segments = _segments(self.known, span, longest_gap([t for t, _ in self.known]))
+        gap = longest_gap([t for t, _ in self.known])
+        self.segments = [segment for part in _split(self.known, resets) for segment in _segments(part, span, gap)]
         top = max(self.known, key=lambda point: point[1], default=None)
         self.peak = top if top in self.points else None
 
@@ -133,7 +144,8 @@ class _Curve:
     @property
     def end(self) -> Point | None:
         """The last point that is drawn."""
-        return self.segments[-1][1] if self.segments else self.points[-1] if self.points else None
+        ends = [*self.points[-1:], *(segment[1] for segment in self.segments[-1:])]
+        return max(ends, key=lambda point: point[0], default=None)
 
 
 class _Belief:
@@ -142,13 +154,15 @@ class _Belief:
     ``mean`` is empty if mu is the rating; a system without an uncertainty has neither band nor mean.
     """
 
-    def __init__(self, one: Player, form: RatingFormat, span: Span) -> None:
+    def __init__(self, one: Player, form: RatingFormat, span: Span, resets: Sequence[float]) -> None:
         columns = zip(one["times"], one["mu"], one["sigma"], one["rating"], strict=True)
         known = [row for row in columns if _finite(row[1]) and _finite(row[2])]
         rows = known if any(sigma for _, _, sigma, _ in known) else []
-        self.upper, self.lower = (_edge([(t, mu + k * sigma) for t, mu, sigma, _ in rows], span) for k in (2, -2))
+        edges = [[(t, mu + k * sigma) for t, mu, sigma, _ in rows] for k in (2, -2)]
+        self.upper, self.lower = ([s for part in _split(edge, resets) for s in _edge(part, span)] for edge in edges)
         differs = any(form.rating(rating) != form.rating(mu) for _, mu, _, rating in rows if _finite(rating))
-        self.mean = _segments([(t, mu) for t, mu, _, _ in rows], span, math.inf) if differs else []
+        means = _split([(t, mu) for t, mu, _, _ in rows] if differs else [], resets)
+        self.mean = [segment for part in means for segment in _segments(part, span, math.inf)]
         shown = zip(one["times"], one["perf"], strict=True)
         self.perf = _inside([(t, v) for t, v in shown if _finite(v)], span)
 
@@ -159,6 +173,16 @@ def _finite(value: float | None) -> bool:
 
 def _inside(points: Sequence[Point], span: Span) -> list[Point]:
     return [point for point in points if span[0] <= point[0] <= span[1]]
+
+
+def _split(points: Sequence[Point], resets: Sequence[float]) -> list[Sequence[Point]]:
+    """The points between the resets, ``resets`` ascending: a round at the time of one comes after it."""
+    cuts = [i for i in range(1, len(points)) if _number(resets, points[i]) > _number(resets, points[i - 1])]
+    return [points[start:stop] for start, stop in pairwise([0, *cuts, len(points)])]
+
+
+def _number(resets: Sequence[float], point: Point) -> int:
+    return bisect_right(resets, point[0])
 
 
 def _segments(points: Sequence[Point], span: Span, gap: float) -> list[Segment]:
@@ -271,6 +295,18 @@ def _ribbon(belief: _Belief, plot: _Plot) -> str:
     """The outline of mu +- 2 sigma: forward along the upper edge, back along the lower one."""
     edges = zip(_runs(belief.upper, False), _runs(belief.lower, False), strict=True)
     return "".join(f"{_path([[*upper, *reversed(lower)]], plot)}Z" for upper, lower in edges)
+
+
+def _season_marks(seasons: Sequence[Mapping[str, Any]], plot: _Plot) -> list[dict[str, Any]]:
+    """The beginnings of seasons within the span; a name without room before the next one is left out."""
+    inside = [one for one in seasons if plot.span[0] <= one["time"] <= plot.span[1]]
+    shown = [(plot.x(one["time"]), short(one["name"])) for one in inside]
+    marks = []
+    for (x, name), (end, _) in pairwise([*shown, (plot.right, "")]):
+        text = cut(name, _SEASON)
+        room = _NAME_COLUMN * columns_of(text) + _NAME_SPACE <= end - x
+        marks.append({"x": x, "at": round(x + 4, 1), "name": name, "text": text if room else ""})
+    return marks
 
 
 def _labels(curves: Sequence[_Curve], plot: _Plot) -> list[dict[str, Any]]:

@@ -30,7 +30,8 @@ _COLOURS = """
 
 def graph(history: Mapping[str, Any], run: RunFacts) -> str:
     """The rating graph of a player, light and dark; ``history`` is of :func:`.views.graph_data.graph_data`."""
-    drawn = history_graph(history["players"], run.format, history["view"], history["span"])
+    seasons = history["run"].get("seasons", ())
+    drawn = history_graph(history["players"], run.format, history["view"], history["span"], seasons)
     heading = f"{cut(drawn['handles'][0], _HEADING_COLUMNS)} · {short(run.title)}"
     style = _graph_style(run.format.titles)
     return Templates.shared().picture("embedded", style, label=drawn["label"], heading=heading, graph=drawn)

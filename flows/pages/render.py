@@ -130,7 +130,9 @@ class Templates:
             preview_rows=lambda rows: markup(preview_rows(rows, form, links, run.names)),
             name_of=run.name_of,
             share=sharing(template, run, links, context),
-            draw_history=lambda of: history_graph(of["players"], form, of["view"], of["span"]),
+            draw_history=lambda of: history_graph(
+                of["players"], form, of["view"], of["span"], of["run"].get("seasons", ())
+            ),
             draw_histogram=lambda bins, marks=(), log=False: histogram_graph(bins, form, marks, log),
             **context,
         )

@@ -160,7 +160,8 @@ class SiteContent(Content):
         shown = [self._digests_of_rounds, digest_of_rows(self._contests), self.checksums, self.places.to_json()]
         branded = [] if self.brand == UNBRANDED else [self.brand.to_json()]
         problems = [self.problem_inputs] if self.problem_inputs else []
-        return digest(self._inputs, *shown, *further, *branded, *problems)
+        seasons = [digest_of_rows(self.seasons)] if self.has("seasons") else []
+        return digest(self._inputs, *shown, *further, *branded, *problems, *seasons)
 
     @cached_property
     def _digests_of_rounds(self) -> list[str]:

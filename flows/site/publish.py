@@ -15,7 +15,8 @@ from ..common.extras import need
 from ..common.finite import finite_json
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import byte_size, count
-from ..pages.views.graph_data import ladder
+from ..events.seasons import Season
+from ..pages.views.graph_data import ladder, season_marks
 from ..results.titles import TitlesChoice
 from .content import SiteContent, digest
 from .parts import SiteParts
@@ -114,6 +115,7 @@ def _write(
         "has_performance": parts.facts.has_performance,
         **({"games": True} if content.of_games else {}),
         "titles": ladder(content.format.titles),
+        **season_marks([Season.from_json(facts) for facts in content.seasons.to_pylist()]),
         "players": parts.board.num_rows,
         "ranked": parts.facts.n_ranked,
         **parts.ranked_in(),

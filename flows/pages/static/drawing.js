@@ -19,6 +19,9 @@ export function drawing(g) {
     shape("g", { class: "axes" },
       ...g.across.flatMap(({ y, text }) => [shape("path", { d: `M${g.left} ${y}H${g.right}` }), shape("text", { x: g.left - 6, y: y + 4, "text-anchor": "end" }, text)]),
       ...g.along.flatMap(({ x, at, text }) => [shape("path", { d: `M${x} ${g.top}V${g.foot}` }), shape("text", { x: at, y: g.foot + 19, "text-anchor": "middle" }, text)])),
+    ...(g.seasons.length ? [shape("g", { class: "seasons" }, ...g.seasons.flatMap((season) => [
+      shape("path", { d: `M${season.x} ${g.top}V${g.foot}` }, shape("title", {}, season.name)),
+      ...(season.text ? [shape("text", { x: season.at, y: g.foot - 6 }, season.text)] : [])]))] : []),
     shape("g", { class: "names" }, ...g.bands.filter((band) => band.named).map((band) => shape("text", { class: band.class, x: g.left + 8, y: band.y + 13 }, band.name))),
     shape("path", { class: "belief", d: g.belief }),
     shape("path", { class: "mean", d: g.mean }),

@@ -8,7 +8,7 @@ export const SIZES = {
 };
 const VIEWS = { rating: "rating", place: "places" };
 const YEAR = 365.25 * DAY;
-const [MARGIN, SPACE, NAMED, NAME, NAME_COLUMN, NAME_SPACE, LEADER, SIGN] = [0.06, 6, 16, 26, 5.8, 8, 16, 44];
+const [MARGIN, SPACE, NAMED, NAME, NAME_COLUMN, NAME_SPACE, LEADER, SIGN, SEASON] = [0.06, 6, 16, 26, 5.8, 8, 16, 44, 16];
 const MONTHS = [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000]; // between two marks of the time
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 
@@ -64,6 +64,17 @@ function segments(points, span, gap) {
   return found;
 }
 
+/** The points between the resets: a round at the time of one comes after it. */
+function split(points, resets) {
+  const number = ([time]) => resets.filter((reset) => reset <= time).length;
+  const parts = [[]];
+  for (const [i, point] of points.entries()) {
+    if (i && resets.length && number(point) > number(points[i - 1])) parts.push([]);
+    parts.at(-1).push(point);
+  }
+  return parts;
+}
+
 function edge(points, span) {
   if (points.length !== 1) return segments(points, span, Infinity);
   const [[time, value]] = points;
@@ -85,23 +96,25 @@ function runs(found, pauses) {
 }
 
 /** The line of a player within a span; see the class of graph.py. */
-function curveOf(one, view, span) {
+function curveOf(one, view, span, resets) {
   const height = view === "rating" ? (value) => value : (place) => -Math.log10(place);
   const known = one.times.map((time, i) => [time, one[VIEWS[view]][i], i]).filter(([, value]) => finite(value)).map(([time, value, i]) => [time, height(value), i]);
   const points = known.filter(([time]) => time >= span[0] && time <= span[1]);
-  const found = segments(known, span, longestGap(known.map(([time]) => time)));
+  const gap = longestGap(known.map(([time]) => time));
+  const found = split(known, resets).flatMap((part) => segments(part, span, gap));
   const top = known.reduce((best, point) => (best === null || point[1] > best[1] ? point : best), null);
-  const end = found.length ? found.at(-1)[1] : points.at(-1) ?? null;
+  const [last, drawnTo] = [points.at(-1), found.at(-1)?.[1]];
+  const end = last && drawnTo ? (drawnTo[0] > last[0] ? drawnTo : last) : last ?? drawnTo ?? null;
   const drawn = [...points, ...found.flatMap(([a, b]) => [a, b])];
   return { handle: nameOf(one), known, points, segments: found, top, peak: points.includes(top) ? top : null, end, drawn };
 }
 
-function beliefOf(one, show, span) {
+function beliefOf(one, show, span, resets) {
   const believed = one.times.map((time, i) => [time, one.mu[i], one.sigma[i], one.rating[i]]).filter(([, mu, sigma]) => finite(mu) && finite(sigma));
   const rows = believed.some(([, , sigma]) => sigma) ? believed : []; // not of a system without an uncertainty
-  const [upper, lower] = [2, -2].map((k) => edge(rows.map(([time, mu, sigma]) => [time, mu + k * sigma]), span));
+  const [upper, lower] = [2, -2].map((k) => split(rows.map(([time, mu, sigma]) => [time, mu + k * sigma]), resets).flatMap((part) => edge(part, span)));
   const differs = rows.some(([, mu, , rating]) => finite(rating) && show.number(rating) !== show.number(mu));
-  const mean = differs ? segments(rows.map(([time, mu]) => [time, mu]), span, Infinity) : [];
+  const mean = differs ? split(rows.map(([time, mu]) => [time, mu]), resets).flatMap((part) => segments(part, span, Infinity)) : [];
   const perf = one.times.map((time, i) => [time, one.perf[i]]).filter(([time, value]) => finite(value) && time >= span[0] && time <= span[1]);
   return { upper, lower, mean, perf };
 }
@@ -143,9 +156,11 @@ export const shown = (height, show, view) => (view === "rating" ? show.number(he
 
 /** The geometry of the graph of players within a span of times; `plot` has the functions from values to pixels. */
 export function layout(players, run, show, view, span, size) {
-  const curves = players.map((one) => curveOf(one, view, span));
+  const seasons = run.seasons ?? [];
+  const resets = view === "rating" ? seasons.filter((season) => season.reset).map((season) => season.time) : [];
+  const curves = players.map((one) => curveOf(one, view, span, resets));
   const alone = curves.length === 1 ? curves[0] : null;
-  const belief = alone && view === "rating" && size.marks ? beliefOf(players[0], show, span) : null;
+  const belief = alone && view === "rating" && size.marks ? beliefOf(players[0], show, span, resets) : null;
   const titles = view === "rating" ? run.titles.map((title, i) => [title.minimum ?? -Infinity, run.titles[i + 1]?.minimum ?? Infinity, cut(visible(title.name), NAME)]) : [];
   const tall = size.height - size.top - size.bottom;
 
@@ -188,10 +203,21 @@ export function layout(players, run, show, view, span, size) {
     peak: alone?.peak ? flagOf(alone.peak, { x, y, start, stop }, show, view) : null,
     across: (view === "rating" ? multiples(low, high, 6).map((value) => [value, show.number(value)]) : placeMarks(10 ** -high, 10 ** -low, 6).map((place) => [-Math.log10(place), place < 100_000 ? count(place) : `${count(Math.floor(place / 1000))}k`])).map(([value, text]) => ({ y: y(value), text })),
     along: (size.marks ? timeMarks(span, size.marks) : []).map(([time, text]) => ({ x: x(time), at: Math.min(x(time), size.width - 26), text })),
+    seasons: size.marks ? seasonsOf(seasons, { x, right, span }, size.named ? NAME_COLUMN : size.column) : [],
     label: summary(curves, show, view),
     legend: legendOf(curves, belief, view, size),
     timeAt: (pixel) => span[0] + ((pixel - start) / (stop - start)) * (span[1] - span[0]),
   };
+}
+
+/** The beginnings of seasons within the span; a name without room before the next one is left out. */
+function seasonsOf(seasons, { x, right, span }, column) {
+  const shown = seasons.filter(({ time }) => span[0] <= time && time <= span[1]).map(({ time, name }) => [x(time), visible(name)]);
+  return shown.map(([at, name], i) => {
+    const text = cut(name, SEASON);
+    const room = column * columnsOf(text) + NAME_SPACE <= (shown[i + 1]?.[0] ?? right) - at;
+    return { x: at, at: tenth(at + 4), name, text: room ? text : "" };
+  });
 }
 
 /** The handles beside the ends of the lines, from above, moved apart where they would overlap. */

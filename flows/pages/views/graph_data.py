@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from ...answers.run import PublishedRun
 from ...common.finite import finite_json
+from ...events.seasons import Season
 from ...results.titles import Titles
 from ..axes import DAY
 from ..graph import VIEWS, Span, clamped, whole_span
@@ -63,13 +64,19 @@ def graph_data(
     days = {"from": window.first, "to": window.last}
     query |= {name: day(time) for name, time in days.items() if time is not None}
     return {
-        "run": {"titles": ladder(run.titles), "decimals": run.manifest.decimals},
+        "run": {"titles": ladder(run.titles), "decimals": run.manifest.decimals, **season_marks(run.seasons)},
         "players": columns,
         "view": view,
         "span": window.span(whole_span([time for one in columns for time in one["times"]])),
         "views": {name: urlencode(query | {"view": name}) for name in VIEWS} if period else {},
         "period": period,
     }
+
+
+def season_marks(seasons: Sequence[Season]) -> dict[str, Any]:
+    """The ``seasons`` as the graph reads them: ``time, name, reset`` of each; nothing without any."""
+    marks = [{"time": one.start_seconds, "name": one.name, "reset": one.resets} for one in seasons]
+    return {"seasons": marks} if marks else {}
 
 
 def _places(run: PublishedRun, handle: str) -> dict[str, Any]:

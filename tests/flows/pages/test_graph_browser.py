@@ -15,8 +15,10 @@ import pytest
 from helpers.browser import axe, chromium, new_page, served_pages
 from helpers.lakes import contest, lake_of, rate_run
 
+from ranklake.flows.events.start import season_event
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.results.titles import CODEFORCES
+from ranklake.storage import Dataset
 
 pytestmark = pytest.mark.slow
 DAY, FIRST = 86_400, 1_400_000_000
@@ -55,6 +57,9 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
         contests.append(contest(str(i), *(NAMES[k] for k in order), time_seconds=time))
     contests.append(contest("once", NAMES[0], "newcomer", time_seconds=FIRST + 1_600 * DAY))
     lake = lake_of(tmp_path_factory.mktemp("graphs") / "lake", contests)
+    with Dataset.ingest(lake, "games") as body:
+        body.start_season(season_event("<b>one</b>", FIRST + 210 * DAY, keep=0.9))
+        body.start_season(season_event("two", FIRST + 1_500 * DAY, reset=False))
     rate_run(lake)
     publish(lake, "run", titles=CODEFORCES)
     with served_pages(lake) as address, chromium() as browser:

@@ -100,7 +100,7 @@ def history(handle: str, *columns: list[Any]) -> dict[str, Any]:
 def graph_of(*players: dict[str, Any]) -> dict[str, Any]:
     """The graph of some players, whole, as the pages read it."""
     span = whole_span([time for one in players for time in one["times"]])
-    return {"players": list(players), "view": "rating", "span": span, "views": {}, "period": ""}
+    return {"run": {}, "players": list(players), "view": "rating", "span": span, "views": {}, "period": ""}
 
 
 def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str]:
@@ -457,6 +457,29 @@ def test_graph__dashes_gaps_longer_than_a_year_and_four_usual_ones() -> None:
     assert graph["pauses"][0].count("M") == graph["pauses"][0].count("L") == 1
     assert graph["lines"][0].count("M") == 2
     assert [entry["text"] for entry in graph["legend"]] == ["rating", "μ ± 2σ", "pause"]
+
+
+def test_graph__marks_seasons_and_breaks_lines_at_resets() -> None:
+    day = 86_400
+    times = [10 * day * i for i in range(1, 7)]
+    series = history("ada", times, [1500.0 + i for i in range(6)], [1500.0] * 6, [50.0] * 6, [1500.0] * 6)
+    begins = (5 * day, "before", True), (times[1], "a", False), (times[2], "<b>", True), (times[4] + 1, "c", True)
+    seasons = [dict(zip(("time", "name", "reset"), one, strict=True)) for one in begins]
+    plain = history_graph([series], RatingFormat(NONE, 0))
+    graph = history_graph([series], RatingFormat(NONE, 0), seasons=seasons)
+    assert (plain["seasons"], plain["lines"][0].count("M")) == ([], 1)
+    assert [mark["name"] for mark in graph["seasons"]] == ["a", "<b>", "c"]  # the first one is before the span
+    assert [mark["x"] for mark in graph["seasons"][:2]] == [graph["points"][1][0], graph["points"][2][0]]
+    # rounds 0 and 1; 2, 3 and 4; 5 alone, whose belief is a short piece
+    assert [part.count("L") for part in graph["lines"][0].split("M")[1:]] == [1, 2]
+    assert graph["belief"].count("Z") == 3
+    assert len(graph["points"]) == 6
+    assert history_graph([series, series], RatingFormat(NONE, 0), seasons=seasons)["labels"][0]["end"][0] == max(
+        x for x, _ in history_graph([series], RatingFormat(NONE, 0))["points"]
+    ) - (plain["right"] - history_graph([series, series], RatingFormat(NONE, 0))["right"])
+    page = Templates.shared().picture("embedded", "", label="", heading="", graph=graph)
+    assert "<b>" not in page
+    assert "&lt;b&gt;" in page
 
 
 def test_graph__flags_the_peak_of_all_rounds_where_it_is_shown() -> None:
