@@ -53,6 +53,8 @@ _STOPPED = "stopped; all accepted matches are in the log"
               help="How long the ids of matches stay in memory; older ones are looked up in the log.")  # fmt: skip
 @click.option("--keep-log", type=AGE, default="30d", show_default=True,
               help="How long the log keeps matches that the data set has; ids stay for ever.")  # fmt: skip
+@click.option("--check-nightly", "check", is_flag=True, help="Rate each period again when it is written, as `ranklake "
+              "rate --check` does; a difference stops further writing.")  # fmt: skip
 @click.option("--known-players-only", is_flag=True, help="Refuse matches with players that no match had before.")
 @click.option("--max-new-players-per-minute", "new_players", type=click.IntRange(0), default=10_000, show_default=True,
               help="Further matches with new players are refused until the next minute.")  # fmt: skip
@@ -77,6 +79,7 @@ def rated(
     max_skew: tuple[int, int],
     dedup_window: int,
     keep_log: int,
+    check: bool,
     known_players_only: bool,
     new_players: int,
     steal: bool,
@@ -108,7 +111,10 @@ def rated(
         opened = lake.open(create=True)
         configs = resolve_runs(opened, dataset, names, [system] if system else [], settings)
         limits = MatchLimits(ahead=max_skew[0], behind=max_skew[1])
-        live = LiveOptions(period, grace or 0, keep_log, known_players_only, new_players, kind == "games", limits)
+        live = LiveOptions(
+            period=period, grace=grace or 0.0, keep_log=keep_log, known_players_only=known_players_only,
+            new_players=new_players, games=kind == "games", limits=limits, check=check,
+        )  # fmt: skip
 
     @contextmanager
     def opening() -> Iterator[Opened]:

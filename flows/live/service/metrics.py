@@ -76,6 +76,8 @@ _GAUGES = {
     "unsaved_records": "Records of the log that the data set does not have yet.",
     "stale": "1 while a correction is not in the ratings yet.",
     "write_failed": "1 if a period could not be written to the data set; the log of the process has the reason.",
+    "replay_mismatch": "1 if a period was rated again with another result; no further one is written.",
+    "commit_age_seconds": "Seconds since this process wrote a period to the data set.",
     "players": "Players in memory.",
     "listeners": "Connections that wait for events.",
 }

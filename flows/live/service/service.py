@@ -20,6 +20,7 @@ from .metrics import Metrics
 from .writer import Opened, Writer
 
 if TYPE_CHECKING:
+    from ..rebase import Rebased
     from .running import ServiceOptions
 
 _LOG = logging.getLogger(__name__)
@@ -53,6 +54,7 @@ class Service:
             handlers.routes(), self._access, counts, self._metrics, self._start, self._tell_end, self._end
         )
         self._looking: asyncio.Task[None] | None = None
+        self._committed: float | None = None  # when records were last written to the data set
 
     def _start(self) -> None:
         self.writer.start()
@@ -68,11 +70,17 @@ class Service:
             _LOG.error("the tokens stay as they were: %s", error)
 
     async def _look(self) -> None:
-        told = None
+        told: Rebased | None = None
+        saved: int | None = None
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             self.writer.check_log()
-            found = None if self.writer.found is None else self.writer.found.runs.rebased
+            if self.writer.found is None:
+                continue
+            runs = self.writer.found.runs
+            if saved is not None and saved < runs.last - runs.unsaved:
+                self._committed = time.monotonic()
+            saved, found = runs.last - runs.unsaved, runs.rebased
             if found is not None and found != told:
                 told = found
                 self._events.add([Event(found.sequence, REBASED, {"players": found.n_changed})])
@@ -98,4 +106,7 @@ class Service:
             runs = self.writer.found.runs
             found |= {"sequence": runs.last, "unsaved_records": runs.unsaved, "players": runs.n_players}
             found |= {"stale": float(runs.stale), "write_failed": float(bool(runs.failure))}
+            found["replay_mismatch"] = float(bool(runs.mismatch))
+        if self._committed is not None:
+            found["commit_age_seconds"] = time.monotonic() - self._committed
         return found

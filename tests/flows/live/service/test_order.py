@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 pytest.importorskip("starlette")
@@ -54,6 +55,5 @@ def test_answers__of_sixteen_clients_are_those_of_the_order_of_the_log(tmp_path:
 
 def _sent(body: bytes) -> Any:
     """The match of a record, as a client could send it."""
-    from msgspec import json
 
-    return json.decode(body)["match"]
+    return msgspec.json.decode(body)["match"]

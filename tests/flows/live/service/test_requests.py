@@ -18,6 +18,7 @@ from helpers.live_service import NOW, RUN, Clock, HeldLog, duel, live_service
 from ranklake.flows.live.engine import LiveOptions
 from ranklake.flows.live.service.handlers import MOST_BODY, MOST_HANDLES, MOST_ROWS
 from ranklake.flows.live.service.routes import LONGEST_ADDRESS
+from ranklake.storage import Dataset, Lake, Run
 
 
 @pytest.fixture(scope="module")
@@ -255,3 +256,22 @@ def test_removed_match__is_in_no_rating_after_the_correction(tmp_path: Path) -> 
             other.post(f"{RUN}/matches", json={"matches": [duel("1"), duel("3", "cy", "ada")]})
             shown = [one.get(f"{RUN}/leaderboard").json()["rows"] for one in (client, other)]
         assert shown[0] == shown[1]
+
+
+def test_period__becomes_a_part_of_the_data_set_while_matches_go_on(tmp_path: Path) -> None:
+    clock, log = Clock(), MemoryLog()
+    with live_service(tmp_path, log, clock=clock, live=LiveOptions(period="hour", check=True)) as client:
+        first = client.post(f"{RUN}/matches", json=duel("1"))
+        clock.now += 3_600
+        at, answers = 1, [first]
+        while "commit_age_seconds" not in client.get("/metrics").text:
+            at += 1
+            answers.append(client.post(f"{RUN}/matches", json=duel(f"{at}", f"p{at % 9}")))
+        assert {one.status_code for one in answers} == {201}
+        assert client.post(f"{RUN}/matches", json=duel("1")).content == first.content  # of a period in the data set
+        metrics = client.get("/metrics").text
+        assert "ranklake_rated_replay_mismatch 0.0" in metrics
+        assert f"ranklake_rated_unsaved_records {at - 1}.0" in metrics
+    lake = Lake.open(str(tmp_path / "lake"))
+    assert Dataset.open(lake, "games").contests.num_rows == 1
+    assert Run.names(lake) == ["run"]
