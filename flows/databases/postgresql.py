@@ -119,8 +119,8 @@ class PostgresConnection(Connection):
 def _awaited(call: Callable[[], T], cancel: Callable[[], None]) -> T:
     """The result of a call that waits for the server, in a thread of its own, so that Ctrl-C cancels it at once.
 
-    Polars, which the driver imports where it is installed, has a handler of Ctrl-C that ends no wait for a lock. Signals
-    reach the main thread alone: other threads wait themselves, which takes a third of the time of a small statement.
+    Polars, which the driver imports where it is installed, has a handler of Ctrl-C that ends no wait for a lock. No
+    signal reaches other threads than the main one: they wait themselves, in a third of the time of a small statement.
     """
     if current_thread() is not main_thread():
         return call()
