@@ -402,12 +402,15 @@ class LiveRuns:
             return MatchError("/time", f"a reset at {season} is between this time, {match.time}, and now, {now}")
         if match.id in self._runs.taken:
             return MatchError("/id", "a contest of the data set has this id; choose another one")
-        banned, is_new, new = self._runs.banned, self._runs.players.is_new, dict[str, str]()
+        banned, players, new = self._runs.banned, self._runs.players, dict[str, str]()
+        twice = players.same(match) if players.turns else None
         for at, side in enumerate(match.sides):
             for number, handle in enumerate(side.players):
                 if handle in banned:
                     return MatchError(f"/sides/{at}/players/{number}", "the player is banned")
-                if is_new(handle) and handle not in fresh:
+                if handle == twice:
+                    return MatchError(f"/sides/{at}/players/{number}", "by an alias, the player is in the match twice")
+                if players.is_new(handle) and handle not in fresh:
                     new[handle] = f"/sides/{at}/players/{number}"
         if not new:
             return None

@@ -171,9 +171,15 @@ class OpenedRuns:
         self._reset(received)
         period = self._open_period(first, received)
         given = [with_time(match, received) for match in matches]
-        times = (
-            [one.time for one in given for side in one.match.sides for _ in side.players] if self._has_aliases else ()
-        )
+        times: list[int] = []
+        if self._has_aliases:  # of a period, its end counts: about when its games are accepted
+            of_match = [int(received) if self._of_games else one.time for one in given]
+            times = [
+                time
+                for one, time in zip(given, of_match, strict=True)
+                for side in one.match.sides
+                for _ in side.players
+            ]
         n_before = len(self.players)
         players = self.players.rows(handles_of(self._kind, given), times)
         fresh, found = self.players.handles[n_before:], {}

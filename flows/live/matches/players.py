@@ -9,29 +9,44 @@ import numpy as np
 from ranklake.rating_kernels.core.standings import Ints
 from ranklake.storage.datasets.tables.aliases import Alias, turning_point
 
+from .match import Match
+
 
 class Players:
     """Handles and numbers of the players of a data set, with those of matches that it does not have yet.
 
     ``aliases``: in force, by old handle.
+    ``turns``: of each of them, see :func:`.aliases.turning_point`.
     """
 
     def __init__(self, handles: Iterable[str], aliases: Mapping[str, Alias]) -> None:
         self.handles: list[str] = list(handles)
         self._numbers = dict(zip(self.handles, range(len(self.handles)), strict=True))
-        self._turns = {old: turning_point(aliases, old) for old in aliases}
+        self.turns = {old: turning_point(aliases, old) for old in aliases}
 
     def __len__(self) -> int:
         return len(self.handles)
 
     def find(self, handle: str) -> int | None:
         """The number of a player by its current name, or by an old one; None if there is none."""
-        turn = self._turns.get(handle)
+        turn = self.turns.get(handle)
         return self._numbers.get(handle if turn is None else turn[2])
 
     def is_new(self, handle: str) -> bool:
         """Whether no player has this handle, and none had."""
         return handle not in self._numbers
+
+    def same(self, match: Match) -> str | None:
+        """A handle of a player who has another handle of the match, too, by an alias; None if there is none."""
+        seen: set[str] = set()
+        for side in match.sides:
+            for handle in side.players:
+                turn = self.turns.get(handle)
+                names = {handle} if turn is None else set(turn[1:])  # also the player before a renaming
+                if names & seen:
+                    return handle
+                seen |= names
+        return None
 
     def rows(self, handles: Sequence[str], times: Sequence[int] = ()) -> Ints:
         """The numbers of the players of some rows; a new handle gets the next one.
@@ -43,9 +58,9 @@ class Players:
             found = [numbers[handle] for handle in handles]
         except KeyError:
             found = [self._number(handle) for handle in handles]
-        if self._turns:
+        if self.turns:
             for at, handle in enumerate(handles):
-                if (turn := self._turns.get(handle)) is not None:
+                if (turn := self.turns.get(handle)) is not None:
                     found[at] = self._number(turn[1] if times[at] < turn[0] else turn[2])
         return np.array(found, np.int32)
 

@@ -12,8 +12,8 @@ from helpers.live_matches import DAY, START, MemoryLog, config_of, duels, fields
 from msgspec.structs import replace
 
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.live.engine import Answer, LiveOptions, LiveRuns, Refused
-from ranklake.flows.live.matches.match import Match
+from ranklake.flows.live.engine import Answer, LiveOptions, LiveRuns, Refused, Reply
+from ranklake.flows.live.matches.match import Match, Side
 from ranklake.flows.live.matches.rounds import contest_of, period_of
 from ranklake.flows.live.periods.calendar import period_number
 from ranklake.flows.live.periods.logged import with_time
@@ -200,3 +200,57 @@ def test_match__is_refused_if_a_reset_is_between_its_time_and_now(tmp_path: Path
         assert reply.error.pointer == "/time"
         (reply,) = runs.accept([replace(matches[20], time=START + DAY)], now=START + DAY + 5)
         assert isinstance(reply, Answer)
+
+
+def test_groups__do_not_change_an_answer(tmp_path: Path) -> None:
+    matches, config, answers = duels(90), config_of("run", "elo-mmr"), list[list[Reply]]()
+    for size in (1, 13, 90):
+        with LiveRuns.open(
+            Lake.open(tmp_path / str(size), create=True), [config], MemoryLog(), GAMES, now=START
+        ) as runs:
+            found = [runs.accept(matches[at : at + size], now=START + 3_000) for at in range(0, 90, size)]
+            answers.append([reply for group in found for reply in group])
+    assert answers[0] == answers[1] == answers[2]
+
+
+@pytest.mark.parametrize("games", [True, False])
+def test_aliases_of_the_data_set__hold_for_matches(tmp_path: Path, games: bool) -> None:
+    options, config = LiveOptions("hour", games=games), config_of("run", "glicko2")
+    matches = duels(160) if games else fields(160)
+    log, lake = MemoryLog(), Lake.open(tmp_path / "live", create=True)
+    play(lake, log, [config], matches[:40], options)
+    met = [players(match) for match in matches[:40]]
+    one, other = next((a, b) for a in sorted(met[0]) for b in sorted(met[1]) if not any({a, b} <= of for of in met))
+    with Dataset.ingest(lake, "games") as adding:
+        adding.alias(one, other)
+        adding.alias("p1", "someone")
+        adding.alias("p60", "somebody")  # nobody has played as these
+    kept = [match for match in matches[40:] if not {one, other} <= players(match)]
+    with LiveRuns.open(lake, [config], log, options, now=START + 2_000) as runs:
+        sides = [match for match in matches[40:] if {one, other} <= players(match)] or [
+            replace(kept[0], sides=(Side((one,), 1), Side((other,), 2)))
+        ]
+        (reply,) = runs.accept([replace(sides[0], id="twice")], now=START + 2_000)
+        assert isinstance(reply, Refused)
+        assert reply.error.text == "by an alias, the player is in the match twice"
+    play(lake, log, [config], kept, options)
+    before = rated(lake)
+    with Threads(1) as engine:
+        assert rate(lake, config, engine, RateOptions(start=0)).rated > 0
+    assert same_tables(before, rated(lake))
+
+
+def players(match: Match) -> set[str]:
+    return {handle for side in match.sides for handle in side.players}
+
+
+def test_points__count_in_margins(tmp_path: Path) -> None:
+    config, matches = config_of("run", "elo", margin="log"), []
+    for match in duels(120):
+        points = (float(len(matches) % 9), 3.0)
+        matches.append(replace(match, sides=tuple(map(with_points, match.sides, points))))
+    check_system(tmp_path, matches, GAMES, config)
+
+
+def with_points(side: Side, points: float) -> Side:
+    return replace(side, points=points)
