@@ -12,6 +12,7 @@ from helpers.live_matches import DAY, START, MemoryLog, config_of, duels, fields
 from msgspec.structs import replace
 
 from ranklake.flows.engines.threads import Threads
+from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.live.engine import Answer, LiveOptions, LiveRuns, Refused, Reply
 from ranklake.flows.live.matches.match import Match, Side
 from ranklake.flows.live.matches.rounds import contest_of, period_of
@@ -254,3 +255,19 @@ def test_points__count_in_margins(tmp_path: Path) -> None:
 
 def with_points(side: Side, points: float) -> Side:
     return replace(side, points=points)
+
+
+def test_attributes__hold_for_players_who_come_later(tmp_path: Path) -> None:
+    log, lake, config = MemoryLog(), Lake.open(tmp_path / "live", create=True), config_of("run", "elo")
+    matches = duels(120)
+    play(lake, log, [config], matches[:40], GAMES)
+    later = {f"p{number}" for number in range(12, 40)} - set(Dataset.open(lake, "games").handles().to_pylist())
+    table = "handle,k\n" + "".join(f"{handle},8\n" for handle in (*sorted(later)[::2], "p3"))
+    (tmp_path / "players.csv").write_text(table, "utf-8")
+    record_attributes(lake, "games", str(tmp_path / "players.csv"))
+    answers = play(lake, log, [config], matches[40:], GAMES)
+    before = rated(lake)
+    with Threads(1) as engine:
+        assert rate(lake, config, engine, RateOptions(start=0)).rated > 0
+    assert same_tables(before, rated(lake))
+    assert len(answers) == 80
