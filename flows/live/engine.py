@@ -273,6 +273,8 @@ class LiveRuns:
             raise MatchError("/id", "the log has released the match; correct the data set while no process rates it")
         if self._runs.is_removed(record) or record.sequence in self._rebase.removing:
             raise MatchError("/id", "the match is removed already")
+        if not self._runs.is_kept(record, self._log):
+            raise MatchError("/id", "the log has released its period; correct the data set while no process rates it")
         sequence = self._change("remove", LoggedChange(match_id, why, by), now)
         self._rebase.want(record.sequence)
         return sequence

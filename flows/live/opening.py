@@ -78,8 +78,9 @@ def open_run(
     config = RunConfig.of(run)
     plan = Plan.of(config, dataset)
     columns, _ = run.read_snapshot(plan.n_rounds - 1)
-    store = system.newcomers(config.params, dataset.n_players)
+    store = system.newcomers(config.params, 0)
     store.restore(from_stored(columns))
+    store.resize(dataset.n_players)
     if plan.state:
         store.restore(with_state(store.columns(), plan.state))
     state_of = _state_of_newcomers(config, dataset)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranklake.rating_kernels import Rounds
 from ranklake.rating_kernels.core.standings import Ints
-from ranklake.storage import Dataset, Lake
+from ranklake.storage import Dataset, Lake, MissingError
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 
 from ..events.apply import belief_reset
@@ -28,7 +28,7 @@ from .periods.calendar import PeriodLength, period_end, period_number
 from .periods.logged import PART, match_of, removed_after, with_bans, with_time
 from .periods.period import LivePeriod
 from .periods.record import LiveRecord, WrittenPeriod
-from .periods.stored import stored_outcome
+from .periods.stored import StoredOutcomes
 
 
 class OpenedRuns:
@@ -50,7 +50,7 @@ class OpenedRuns:
         length: PeriodLength,
         rules: MatchRules,
     ) -> None:
-        self._lake, self._length = lake, length
+        self._stored, self._length = StoredOutcomes(lake), length
         self._of_games, self._kind = dataset.kind == GAMES_KIND, dataset.kind
         self._runs = {run.config.run: run for run in runs}
         self.rules = rules
@@ -104,6 +104,14 @@ class OpenedRuns:
         written = self.record.period_of(record.sequence)
         return record.sequence in self.removed or (written is not None and record.sequence in written.others)
 
+    def is_kept(self, record: Record, log: Log) -> bool:
+        """Whether the log has all records of the period of a record."""
+        written = self.record.period_of(record.sequence)
+        try:
+            return written is None or next(log.read(written.first), None) is not None
+        except MissingError:
+            return False
+
     def n_changed(self, before: OpenedRuns) -> int:
         """The number of players who have another belief than in other runs, in any run."""
         rows = np.array([before.players.find(handle) for handle in self.players.handles], np.float64)
@@ -152,9 +160,9 @@ class OpenedRuns:
                 period = next(one for one in self.periods if one.first <= record.sequence <= one.last)
                 rows = period.outcomes[name].of_match(period.places[match.id])
             elif self._of_games:
-                rows = stored_outcome(self._lake, name, written.name, written.place_of(record.sequence))
+                rows = self._stored.find(name, written.name, written.place_of(record.sequence))
             else:
-                rows = stored_outcome(self._lake, name, match.id, None)
+                rows = self._stored.find(name, match.id, None)
             if rows is None:
                 continue
             players, outcome = rows

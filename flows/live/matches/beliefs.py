@@ -54,13 +54,13 @@ class LiveBeliefs:
         self.store: Beliefs = system.newcomers(params, 0) if beliefs is None else beliefs
         self.n_players = len(self.store)
         self._engine = Threads(1)
-        self.grow(self.n_players, ())
+        self._reserve()
 
     def grow(self, n_players: int, handles: Sequence[str]) -> None:
         """Make room for so many players; ``handles`` are the new ones."""
-        if n_players > len(self.store):
-            self.store.resize(n_players + n_players // _GROWTH + _ROOM)
         first, self.n_players = self.n_players, max(n_players, self.n_players)
+        if n_players > len(self.store):
+            self._reserve()
         if self._state_of is None:
             return
         for row, handle in enumerate(handles, first):
@@ -68,6 +68,10 @@ class LiveBeliefs:
                 at = np.array([row])
                 columns: dict[str, AnyColumn] = self.store.take(at)
                 self.store.put(at, columns | {name: np.array([value]) for name, value in given.items()})
+
+    def _reserve(self) -> None:
+        """Make room for newcomers."""
+        self.store.resize(self.n_players + self.n_players // _GROWTH + _ROOM)
 
     def rate(self, rounds: Rounds, of_games: bool) -> Rated:
         """Rate a group of matches, one after the other.
