@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .running import ServiceOptions
 
 _LOG = logging.getLogger(__name__)
-_CLOSE_SECONDS = 8.0  # for the groups under way when the process ends, and for closing the runs
+_CLOSE_SECONDS = 4.0  # for closing the runs, after the seconds that the server has for requests under way; 10 s in all
 _LOOK_SECONDS = 0.5  # between two looks whether the log is available
 
 
