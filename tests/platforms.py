@@ -25,6 +25,7 @@ NOT_ON_WINDOWS = {
     "flows/engines/test_interrupts.py": INTERRUPT,
     "flows/live/log/test_folder_log.py::test_file_limit__is_a_full_disk": LIMIT,
     "flows/live/service/test_examples.py": TERMINATE,
+    "flows/live/service/test_kills.py": KILL,
     "flows/live/service/test_process.py": TERMINATE,
     "flows/engines/test_local_cluster.py::test_local_cluster__removes_the_files_of_one_whose_driver_was_killed": LINK,
     "rating_kernels/core/test_private_files.py": MODE,
