@@ -45,8 +45,8 @@ class DueReset(NamedTuple):
         names = b"" if self.handles is None else json.dumps(self.handles).encode()
         return blake2b(self.event.content + names, digest_size=16).digest()
 
-    def applied(self, centre: float) -> AppliedReset:
-        """The same, as the manifests of a run record it; ``centre`` in rating points."""
+    def applied(self, centre: float | None) -> AppliedReset:
+        """The same, as the manifests of a run record it; ``centre`` in rating points, None for an unknown mean."""
         event, forget = self.event, self.event.history == "forget"
         facts = centre, event.keep, event.widen, forget, event.active_since, self.handles is not None
         return AppliedReset(self.round_index, event.event_id, event.name, event.time_seconds, *facts)

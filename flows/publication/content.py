@@ -188,8 +188,10 @@ class Content:
     def leaderboard(self, before: pa.Table | None = None, start: int = 0) -> pa.Table:
         """The leaderboard; with ``before``, the leaderboard before round ``start``, only later rounds are read."""
         builder = self.builder()
-        if before is not None:
+        if before is not None and builder.can_restore(start):
             builder.restore(before, start)
+        else:
+            start = 0
         for _, rows in self._rated.walk(start, None, builder.columns, self._report, "leaderboard"):
             builder.update(rows)
         builder.reset_until(int(time.time()))

@@ -75,6 +75,10 @@ class LeaderboardBuilder:
         self.last_time_seconds = np.zeros(n_players, dtype=np.int64)
         self._last_round = -1
 
+    def can_restore(self, stop: int) -> bool:
+        """Whether the centres of all resets before round ``stop`` are known."""
+        return all(one.reset.centre is not None for one in self._resets if one.round_index < stop)
+
     def restore(self, table: pa.Table, stop: int) -> None:
         """Restore the state from the result of :meth:`table` after the rounds before ``stop``, by the same display."""
         self._last_round = stop - 1
@@ -238,6 +242,17 @@ class RatedRounds:
         names = ("mu", "sigma", "n_before", "round_index")
         mu, sigma, n_before, round_index = (rows.column(name).to_numpy() for name in names)
         return rows.append_column("rating", pa.array(display.rating(mu, sigma, n_before + np.int32(1), round_index)))
+
+    def known_resets(self, display: Display) -> list[ShownReset]:
+        """The resets between the rounds of the run, each with its centre. Reads the rounds if one was not noted."""
+        found = [one for one in self.resets(display.params) if one.round_index < self.chain.stop_round]
+        if all(one.reset.centre is not None for one in found):
+            return found
+        builder = self.builder(display)
+        for _, rounds in self.walk(columns=builder.columns):
+            builder.update(rounds)
+        builder.reset_before(self.chain.stop_round)
+        return builder.applied
 
     def rows(self, start: int = 0, stop: int | None = None) -> pa.Table:
         """The rated rows of the rounds from ``start`` to ``stop``, in order."""

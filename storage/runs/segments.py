@@ -31,7 +31,7 @@ class AppliedReset(msgspec.Struct, frozen=True, gc=False, array_like=True):
     event_id, name, time_seconds
         The event of the data set, with the name of its season; UTC seconds.
     centre, keep, widen, forget
-        See :class:`ranklake.rating_kernels.Reset`; the centre is a number also where it was a mean.
+        See :class:`ranklake.rating_kernels.Reset`. No centre: the mean of all players with a round, not noted.
     active_since : int or None
         It acted only on players with a round that ended then or later, UTC seconds.
     listed : bool
@@ -42,7 +42,7 @@ class AppliedReset(msgspec.Struct, frozen=True, gc=False, array_like=True):
     event_id: int
     name: str
     time_seconds: int
-    centre: float
+    centre: float | None
     keep: float
     widen: float
     forget: bool

@@ -72,6 +72,8 @@ SOURCES = {
 }
 OUT = CONTESTS[16].handles[0].as_py()
 CORRECT = ("amend", "16", "--remove", OUT, "--dataset", "games")  # after which OUT is disqualified
+_BEFORE = str(np.datetime64(CONTESTS[20].time_seconds - 1, "s"))
+SEASON = ("season", "start", "next", "--at", _BEFORE, "--keep", "0.5", "--centre", "mean", "--dataset", "games")
 LOST = "took over from this process"
 RATE = ("rate", "--dataset", "games", "--run", "run")
 PUBLISH = ("publish", "--run", "run")
@@ -86,6 +88,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("amend", "14", "--remove", _OUT, "--dataset", "games"),
     RATE,
     PUBLISH,
+    SEASON,
     ("ingest", "files", "third", "--dataset", "games"),
     RATE,
     (*PUBLISH, "--maintain"),

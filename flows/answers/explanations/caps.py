@@ -42,7 +42,7 @@ def largest_changes(rounds: RatedRounds, display: Display, row: dict[str, Any]) 
     if system.name not in SYSTEMS:
         raise LakeError(f"--caps is for the systems {', '.join(SYSTEMS)}; run {rounds.run.name} is of {system.name}")
     own = state_of_player(system.name, rounds.dataset, row["player"])
-    found, resets = [], rounds.resets(params)
+    found, resets = [], rounds.known_resets(display)
     with announce_compilation(system.name):
         for far in (_FAR, -_FAR):
             beliefs = system.newcomers(params, 1)

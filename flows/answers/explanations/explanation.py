@@ -236,7 +236,7 @@ def _steps(
     from ...events.shown import reset_ratings, resets_of
 
     steps, n = [], np.array([row["n_before"]], dtype=np.int32)
-    resets = rounds.resets(display.params) if row["n_before"] else []
+    resets = rounds.known_resets(display) if row["n_before"] else []
     for _, time, name, reset in resets_of(resets, row["player"], last_round, row["round_index"], latest):
         before = np.array([mu]), np.array([sigma])
         after = reset_ratings(display.system, display.params, reset, *before)

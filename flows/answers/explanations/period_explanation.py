@@ -187,7 +187,7 @@ def _periods(rounds: RatedRounds, display: Display, player: int, last: int) -> I
     me = np.zeros(1, dtype=np.int64)
     own = state_of_player(system.name, rounds.dataset, player)
     belief = with_state(system.newcomers(params, 1).columns(), own)
-    resets, last_round, latest = rounds.resets(params), -1, int(np.iinfo(np.int64).min)
+    resets, last_round, latest = rounds.known_resets(display), -1, int(np.iinfo(np.int64).min)
     for _, table in rounds.walk(0, last + 1, _COLUMNS):
         columns = {name: table.column(name).to_numpy() for name in _COLUMNS}
         mine = np.flatnonzero(columns["player"] == player)  # the two rows of a game are adjacent

@@ -6,7 +6,7 @@ ends between two steps, the next one finds what is missing, and rates it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -16,11 +16,13 @@ import numpy as np
 from msgspec.structs import replace as replace_struct
 
 from ranklake.rating_kernels.core.standings import Ints
-from ranklake.storage import Dataset, Lake, LakeError, Run
+from ranklake.storage import Dataset, Lake, LakeError, Run, StandingsPart
 from ranklake.storage.datasets.tables.games import GAMES_KIND, Period
 from ranklake.storage.leases.lease import Lease
 
 from ...common.adapters import ContestFacts
+from ...events.apply import belief_reset
+from ...events.resets import by_round, cuts
 from ...execution.rater import BeliefColumns
 from ...rating.commits import commit_policy
 from ...rating.commits.commit_policy import SnapshotSchedule
@@ -117,20 +119,27 @@ def _write(run: Run, config: RunConfig, plan: Plan, outcomes: Outcomes, beliefs:
     contests = dataset.contests
     facts = ContestFacts.of(contests, counts, False, covariates_used(config.params))
     schedule = SnapshotSchedule(contests, plan.kept, plan.n_rounds, max(plan.snapshots, default=-1), policy)
-    done, last_round = 0, plan.n_rounds - 1
+    done, last_round, due = 0, plan.n_rounds - 1, by_round(plan.resets)
     with SegmentWriter(run, contests.column("contest_id").to_pylist(), plan.digests, policy) as writer:
-        for part in dataset.standings(plan.kept, plan.n_rounds):
+        for part in _parts(plan):
             batch = unrated_batch(part, facts.rounds(part), counts, plan.skipping)
             stop = done + batch.rounds.n_rows
             if stop > outcomes.n_rows:
                 raise _other_rounds(config)
             players, outcome = outcomes.rows(done, stop)
             _check_players(config, players, batch.rounds.player)
-            writer.add(replace(batch, outcome=outcome))
+            resets = (one.applied(belief_reset(one, config.params, dataset).centre) for one in due.get(batch.start, ()))
+            writer.add(replace(batch, outcome=outcome, resets=tuple(resets)))
             done = stop
         if done != outcomes.n_rows:
             raise _other_rounds(config)
         writer.snapshot(last_round, partial(run.write_snapshot, last_round, beliefs), schedule)
+
+
+def _parts(plan: Plan) -> Iterator[StandingsPart]:
+    """The standings of the rounds to write; no part has contests on both sides of a reset."""
+    for first, last in cuts(plan.resets, plan.kept, plan.n_rounds):
+        yield from plan.dataset.standings(first, last)
 
 
 def _check_players(config: RunConfig, rated: Ints, stored: Ints) -> None:

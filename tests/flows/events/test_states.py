@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -17,7 +18,8 @@ from ranklake.flows.events.start import season_event
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.results.display import Display
-from ranklake.storage import Dataset, Lake, Run
+from ranklake.flows.results.rated_rounds import RatedRounds
+from ranklake.storage import Chain, Dataset, Lake, Run
 
 CONTESTS = synthetic(40, spice=False)
 N = len(CONTESTS)
@@ -104,6 +106,23 @@ def test_pending_reset__is_on_the_leaderboard_and_published_until_it_is_rated(se
     publish(lake, "run")
     table = open_published(lake, "run").table_at()
     assert table.select(["handle", "mu"]).to_pylist() == before.select(["handle", "mu"]).to_pylist()
+
+
+@pytest.mark.slow
+def test_mean__that_no_manifest_has_is_found_from_the_rounds(
+    seasons: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = copy_of(seasons, tmp_path / "lake")
+    rate_run(lake)
+    rounds, display = RatedRounds(lake, "run"), Display.of(Run.open(lake, "run"))
+    known = rounds.known_resets(display)
+    resets = [
+        msgspec.structs.replace(one, centre=None) if one.round_index == 25 else one for one in rounds.chain.resets
+    ]
+    monkeypatch.setattr(Chain, "resets", property(lambda self: resets))
+    assert rounds.resets(display.params)[1].reset.centre is None
+    found = rounds.known_resets(display)
+    assert [one.reset.centre for one in found] == [one.reset.centre for one in known]
 
 
 # Doors

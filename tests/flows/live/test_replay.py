@@ -89,6 +89,7 @@ def check_same(lake: Lake, other: Lake, run: str) -> None:
     assert datasets[0].handles().equals(datasets[1].handles())
     assert one.config == two.config
     assert one.segments().digests == two.segments().digests
+    assert one.segments().resets == two.segments().resets
     assert same_tables(rated(lake, run), rated(other, run))
     last = one.segments().stop_round - 1
     assert last == one.snapshots()[-1]
