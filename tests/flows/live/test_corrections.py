@@ -34,6 +34,7 @@ def boards(lake: Lake, log: MemoryLog, games: bool, now: float) -> dict[str, tup
         return {row.player: (row.mu, row.sigma, row.n_rounds) for row in rows}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("games", [True, False])
 def test_removed_matches__leave_the_ratings_of_a_history_without_them(tmp_path: Path, games: bool) -> None:
     matches = duels(200) if games else fields(200)

@@ -160,21 +160,20 @@ def test_match__has_its_result_and_its_period(tmp_path: Path) -> None:
 
 def test_leaderboard__has_places_and_the_state(tmp_path: Path) -> None:
     with opened(tmp_path, MemoryLog()) as runs:
-        assert runs.leaderboard("run").players == ()
-        runs.accept([game("1"), game("2", "cy", "dee"), game("3", "ada", "cy")], now=START)
-        boards = runs.leaderboard("run", 1, 2)
-        while boards.sequence != 3:  # it may be a second old
-            boards = runs.leaderboard("run", 1, 2)
-        assert [player.player for player in boards.players] == ["cy", "dee"] or boards.n_players == 4
+        runs.accept(
+            [game("1"), game("2", "cy", "dee"), game("3", "ada", "cy"), game("4", "eve", "flo", 0.5)], now=START
+        )
+        board = runs.leaderboard("run", 1, 3)
+        assert (board.sequence, board.n_players) == (4, 6)
+        assert [(row.place, row.player) for row in board.players] == [(2, "cy"), (2, "eve"), (2, "flo")]
         assert runs.leaderboard("run", 0, 1).players[0].player == "ada"
+        assert runs.leaderboard("run", 6).players == ()
 
 
-class Crash(BaseException):
-    """The end of the process."""
-
-
-@pytest.mark.parametrize("games", [True, False])
-@pytest.mark.parametrize("step", ["write_period", "write_rounds", "before"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("games", "step"), [(True, "write_period"), (True, "write_rounds"), (True, "before"), (False, "write_period")]
+)
 def test_crash_between_the_steps__is_finished_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, games: bool, step: str
 ) -> None:
@@ -213,6 +212,7 @@ def stop(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     monkeypatch.setattr(closing, name, failing)
 
 
+@pytest.mark.slow
 def test_check__stops_the_writing_at_a_number_that_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options, matches = LiveOptions("hour", check=True), duels(60)
 
