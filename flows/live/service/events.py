@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ranklake.storage import MissingError
+from ranklake.storage import LakeError, MissingError
 
+from ...databases.errors import DatabaseError
 from ...http.server.problems import Problem
 from ...http.server.streams import ALIVE, ALIVE_SECONDS, Listeners
 from ..periods.logged import change_of, match_of
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 KEPT_EVENTS = 16_384
 REBASED = "rebased"  # another state after a correction: no record of the log
 _CHANGES = {"remove": "id", "ban": "player", "unban": "player"}  # what their names are
+_UNREADABLE = (LakeError, DatabaseError, OSError)
 _AT_ONCE = 500  # events of the log that are read in one step
 
 
@@ -87,10 +89,10 @@ class Events:
         self.listeners.close()
         self._wake()
 
-    def stream(self, log: Log, since: int | None) -> AsyncIterator[bytes]:
+    async def stream(self, log: Log, since: int | None) -> AsyncIterator[bytes]:
         """The events after a sequence number, by default after the last one, and then each further one.
 
-        Raises Problem: there is no such number yet, or the log has released records after it.
+        Raises Problem: there is no such number yet, the log has released records after it, or cannot be read.
         """
         last = log.last
         since = last if since is None else since
@@ -98,23 +100,31 @@ class Events:
             raise Problem.of_parameter("since", str(since), f"must be at most {last:,}, the last sequence number")
         if since < last:
             try:
-                next(log.read(since + 1), None)
+                await asyncio.to_thread(next, log.read(since + 1), None)
             except MissingError as error:
                 raise Problem(410, str(error)) from None
+            except _UNREADABLE as error:
+                raise Problem(503, str(error)) from None
         return self._stream(log, since)
 
     async def _stream(self, log: Log, since: int) -> AsyncIterator[bytes]:
         yield b": begin\n\n"  # or the head of the answer would wait for the first event
         at: int | None = None  # number of the next event among those that are kept; None: the log has it
+        records: Iterator[Record] | None = None  # of the log, as far as it is read
         while not self.listeners.ended:
             news = self._news
             if at is None or at < self._n - len(self._kept):
                 at = self._place(log, since)
             if at is None:
+                records = log.read(since + 1) if records is None else records
                 try:
-                    found = await asyncio.to_thread(self._read, log, since)
-                except MissingError:  # released in the meantime: the client asks again, and gets the reason
+                    found = await asyncio.to_thread(self._read, records)
+                except _UNREADABLE:  # or released in the meantime: the client asks again, and gets the reason
                     return
+                if len(found) < _AT_ONCE:
+                    records = None
+                if not found:
+                    continue
             else:
                 first = at - (self._n - len(self._kept))
                 part = self._kept[first : first + _AT_ONCE]
@@ -140,8 +150,8 @@ class Events:
         behind = next((n for n, event in enumerate(self._kept) if event.sequence > since), len(self._kept))
         return self._n - len(self._kept) + behind
 
-    def _read(self, log: Log, since: int) -> list[Event]:
-        return [self._of_record(record) for record in islice(log.read(since + 1), _AT_ONCE)]
+    def _read(self, records: Iterator[Record]) -> list[Event]:
+        return [self._of_record(record) for record in islice(records, _AT_ONCE)]
 
     def _wake(self) -> None:
         self._news.set()

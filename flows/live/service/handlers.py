@@ -276,7 +276,8 @@ class Handlers:
         if call.request.method == "HEAD":
             return Response(b"", media="text/event-stream")
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return Response(b"", stream=self.events.listeners.stream(self.events.stream(log, since), headers))
+        events = await self.events.stream(log, since)
+        return Response(b"", stream=self.events.listeners.stream(events, headers))
 
     async def health(self, call: Call) -> Response:
         return respond({"status": "ok"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import msgspec
@@ -14,9 +14,10 @@ from helpers.live_matches import MemoryLog, duels
 
 from ranklake.flows.http.server.problems import Problem
 from ranklake.flows.http.server.streams import Listeners
-from ranklake.flows.live.log.records import Entry
+from ranklake.flows.live.log.records import Entry, Record
 from ranklake.flows.live.periods.logged import entry_of
 from ranklake.flows.live.service.events import KEPT_EVENTS, REBASED, Event, Events, event_of, event_of_record
+from ranklake.storage import MissingError
 
 MATCHES = duels(12)
 
@@ -47,8 +48,10 @@ def test_stream__has_earlier_and_later_events_once() -> None:
     async def listen() -> None:
         log, events = MemoryLog(), Events(Listeners(), event_of_record)
         append(log, None, 0, 4)  # before this process
+        before = await events.stream(log, 2)
+        assert numbers(await take(before, 2)) == [3, 4]
         append(log, events, 4, 6)
-        all_, some, new = (events.stream(log, since) for since in (0, 5, None))
+        all_, some, new = [await events.stream(log, since) for since in (0, 5, None)]
         assert numbers(await take(all_, 6)) == [1, 2, 3, 4, 5, 6]
         found = await take(some, 1)
         assert found == [{"sequence": 6, "id": MATCHES[5].id, "players": [*MATCHES[5].sides[0].players,
@@ -68,7 +71,7 @@ def test_stream__of_a_slow_listener_reads_the_log_again() -> None:
     async def listen() -> None:
         log, events = MemoryLog(), Events(Listeners(), event_of_record)
         append(log, events, 0, 2)
-        stream = events.stream(log, 0)
+        stream = await events.stream(log, 0)
         assert numbers(await take(stream, 2)) == [1, 2]
         body = entry_of(MATCHES[0], "").body
         for start in range(3, 2 * KEPT_EVENTS + 10, 1_000):
@@ -84,6 +87,21 @@ def test_stream__after_an_unknown_number_is_an_error() -> None:
     async def listen() -> None:
         log, events = MemoryLog(), Events(Listeners(), event_of_record)
         with pytest.raises(Problem, match="since must be at most 0"):
-            events.stream(log, 1)
+            await events.stream(log, 1)
+
+    asyncio.run(listen())
+
+
+def test_stream__of_released_events_is_gone() -> None:
+    class Released(MemoryLog):
+        def read(self, start: int = 1) -> Iterator[Record]:
+            raise MissingError("records before 3 are released")
+
+    async def listen() -> None:
+        log, events = Released(), Events(Listeners(), event_of_record)
+        append(log, None, 0, 4)
+        with pytest.raises(Problem, match="are released") as caught:
+            await events.stream(log, 1)
+        assert caught.value.status == 410
 
     asyncio.run(listen())
