@@ -33,7 +33,7 @@ from ..pages.views import preview as preview_page
 from ..pages.views import run as run_page
 from ..pages.views.graph_data import Window
 from . import problem_pages
-from .endpoints import MOST_COMPARED, Moved, check_title, group_of, no_contest
+from .endpoints import MOST_COMPARED, Moved, check_title, group_of, no_contest, season_of
 from .messages.responses import NOT_KEPT, TEXT, Body, respond, respond_if_changed, run_of
 from .previews import FORM, MOST_REPEATED, MOST_STANDINGS, KeptPreview, read_form
 from .shared_files import SharedFiles, links_of
@@ -71,6 +71,7 @@ PARAMETERS = {  # of the query, by route; a page sees no others
         Parameter("group", "text", "Only players with a value of an attribute, as `country:PL`.", None, 1, 1000),
         Parameter("title", "text", "Only players with this title.", None, 1, 1000),
         Parameter("at", "time", "The leaderboard at this time."),
+        Parameter("season", "text", "Only the players of this season, at its end.", None, 0, 100),
         Parameter("order", "text", "Order of the rows, descending; after a - ascending.", "rating",
                   choices=BOTH_WAYS),
     ),
@@ -203,7 +204,8 @@ class ServerPages:
             search = lambda: run.search(wanted[:100], 1).column("handle").to_pylist()  # noqa: E731
             found = await request.app.state.workers.run(search, long=True)
             return RedirectResponse(links_of(request).player(found[0] if found else wanted), 303, _HEADERS)
-        return await self._render(request, "leaderboard", _leaderboard, "/{run}", long=given["at"] is not None)
+        long = given["at"] is not None or bool(given["season"])
+        return await self._render(request, "leaderboard", _leaderboard, "/{run}", long=long)
 
     async def _player(self, request: Request) -> Response:
         """A player, the same under an old name; several handles with commas are compared."""
@@ -345,7 +347,8 @@ def _choice(run: PublishedRun, given: Mapping[str, Any]) -> leaderboard_page.Cho
     """What the parameters of a leaderboard choose; raises Problem."""
     if given["title"] is not None:
         check_title(run, given["title"])
-    return leaderboard_page.Choice.of(run, given, None if given["group"] is None else group_of(run, given["group"]))
+    group = None if given["group"] is None else group_of(run, given["group"])
+    return leaderboard_page.Choice.of(run, given, group, season_of(run, given["season"] or None))
 
 
 def _leaderboard(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,8 @@ def test_season__is_the_same_at_every_door(lake: Lake, invoke: Command, season: 
         (listed,) = [one for one in client.get(f"{API}/seasons").json()["rows"] if one["name"] == season]
         history = client.get(f"{API}/players/ann/history", params={"season": season}).json()["rows"]
         placed = client.get(f"{API}/leaderboard", params={"season": season, "placement": 2, "provisional": "hide"})
+        page = client.get("/run", params={"season": season}).text
+        graph = client.get("/run/p/ann").text
     for row, other in zip(served, rows, strict=True):
         assert {name: row[name] for name in other} == other
     assert {row["handle"] for row in everybody if row["provisional"]} == {
@@ -71,6 +74,17 @@ def test_season__is_the_same_at_every_door(lake: Lake, invoke: Command, season: 
     assert {row["handle"] for row in placed.json()["rows"]} == {name for name, n in expected.items() if n >= 2}
     assert (listed["first_round"], listed["n_rounds"], listed["n_players"]) == (first, stop - first, len(expected))
     assert (listed["reset"], listed["keep"], listed["start_seconds"]) == (False, None, SEASONS[season][0] * DAY)
+    body = re.search(r"<tbody.*</table>", page, re.DOTALL)
+    shown = (
+        [re.sub(r"<small>.*?</small>|<[^>]*>", " ", row).split() for row in body[0].split("<tr>")[1:]] if body else []
+    )
+    for row, other in zip(shown, rows, strict=True):
+        start, rating = other["season_start_rating"], other["rating"]
+        change = "–" if start is None else f"{round(rating) - round(start):+d}"
+        assert row[1:4] == [other["handle"], str(round(rating)), change]
+        assert str(other["season_rounds"]) in row
+    assert f"<h1>Leaderboard: season {season}</h1>" in page
+    assert [name for name in SEASONS if f"<title>{name}</title>" in graph] == list(SEASONS)
     (of_command,) = [one for one in json.loads(invoke("season", "list", "--dataset", "games", *at[2:]).out)
                      if one["name"] == season]  # fmt: skip
     assert {name: listed[name] for name in of_command} == of_command

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...answers.handles import NoPlayerError
 from ...answers.leaderboard import BoardPage, Group
 from ...answers.run import PublishedRun
 from ...common.times import AGES, parse_span, utc
+from ...events.seasons import Season
 from ...results.attributes import COUNTRY
 from ..links import ServerLinks, day
 from ..places import place_columns
@@ -28,6 +30,8 @@ COLUMNS = (
     ("n_rounds", "Rounds", "wide"), ("max_rating", "Highest", "wide"), ("last_time_seconds", "Last round", "wide"),
 )  # fmt: skip
 """Columns after the player: the order that they have, the text and the class of the heading."""
+
+_OF_SEASON = {"Change": "Season change", "Rounds": "In season", "Highest": "Best in season"}
 
 _BOARD = ("handle", "rating", "mu", "sigma", "n_rounds", "max_rating", "last_time_seconds")
 _DAY = 86_400
@@ -59,6 +63,7 @@ class Choice:
     ``group``, ``title``: only players with this value of an attribute, with this title.
     ``at``: a time, UTC seconds; by default after all contests.
     ``order``: one of ``BOTH_WAYS``.
+    ``season``: the players of this season at its end, whoever is active since; ``at`` does not count then.
     """
 
     active: str = ""
@@ -66,13 +71,18 @@ class Choice:
     title: str | None = None
     at: int | None = None
     order: str = "rating"
+    season: Season | None = None
 
     @classmethod
-    def of(cls, run: PublishedRun, given: Mapping[str, Any], group: Group | None) -> Choice:
+    def of(
+        cls, run: PublishedRun, given: Mapping[str, Any], group: Group | None, season: Season | None = None
+    ) -> Choice:
         """The choice of an address; what it has by default is empty, so that equal choices have equal addresses."""
         last, active, at = run.last_time_seconds, given["active"], given["at"]
         default = DEFAULT if last else ALL
         at = None if at is None or not last or at >= last else at
+        if season is not None:
+            return cls("", group, given["title"], None, given["order"], season)
         return cls("" if active == default else active, group, given["title"], at, given["order"])
 
     def query(self, **changed: str) -> dict[str, str]:
@@ -83,16 +93,20 @@ class Choice:
             "title": self.title or "",
             "at": _text(self.at),
             "order": "" if self.order == "rating" else self.order,
+            "season": "" if self.season is None else self.season.name,
         }
         return found | changed
 
     def span(self, run: PublishedRun) -> str:
         """The key of :data:`ACTIVE`; empty for all players."""
-        active = self.active or (DEFAULT if run.last_time_seconds else ALL)
+        active = self.active or (DEFAULT if run.last_time_seconds and self.season is None else ALL)
         return "" if active == ALL else active
 
     def rows(self, run: PublishedRun, start: int, limit: int) -> BoardPage:
         """Rows of the leaderboard."""
+        if self.season is not None:
+            chosen: dict[str, Any] = {"title": self.title, "group": self.group, "provisional": "hide"}
+            return run.leaderboard(start, limit, self.order, **chosen, season=self.season)
         active = parse_span(span, AGES) if (span := self.span(run)) else None
         return run.leaderboard(start, limit, self.order, None, self.title, self.at, self.group, active)
 
@@ -133,14 +147,24 @@ def leaderboard(run: PublishedRun, links: ServerLinks, choice: Choice, page: int
         """The order that a heading leads to: ascending if it is descending now."""
         return f"-{order}" if order == choice.order else "" if order == "rating" else order
 
+    season = choice.season
     orders = {order: address(0, order=turned(order)) for order, *_ in COLUMNS if order}
-    heads = [(order, text, kind, orders.get(order, "")) for order, text, kind in COLUMNS if text in _shown(rows)]
-    switch = [(f"Active within {ACTIVE[DEFAULT]}", address(0, active=""), span == DEFAULT),
+    orders = orders if season is None else {}  # the columns of a season are others
+    heads = [
+        (order, text if season is None else _OF_SEASON.get(text, text), kind, orders.get(order, ""))
+        for order, text, kind in COLUMNS
+        if text in _shown(rows)
+    ]
+    switch = [(f"Active within {ACTIVE[DEFAULT]}", address(0, active="", season=""), span == DEFAULT),
               *([(f"Within {ACTIVE[span]}", address(0), True)] if span not in ("", DEFAULT) else []),
-              (f"All {len(run.handles):,}", address(0, active=ALL), not span)]  # fmt: skip
+              (f"All {len(run.handles):,}", address(0, active=ALL, season=""), not (span or season))]  # fmt: skip
+    chosen = [
+        *([f"season {season.name}"] if season else []), *([" ".join(choice.group)] if choice.group else []),
+        *filter(None, [choice.title]),
+    ]  # fmt: skip
     return board(
         rows, heads=heads, start=page * BOARD_ROWS, page=page, n_pages=-(-found.total // BOARD_ROWS), total=found.total,
-        heading=", ".join([*([" ".join(choice.group)] if choice.group else []), *filter(None, [choice.title])]),
+        heading=", ".join(chosen),
         active=ACTIVE.get(span, ""), until=_text(choice.at), pages=address,
         switch=switch if run.last_time_seconds else [], form=_form(run, links, choice), player=player,
         order=choice.order,
@@ -155,12 +179,24 @@ def _rows(run: PublishedRun, found: BoardPage, choice: Choice) -> dict[str, Any]
     if choice.span(run) or choice.group or choice.title:
         rows |= {"place": found.places, "of_all": rows["place"]}
     stop, players = run.rounds_until(choice.at), found.rows.column("player").to_pylist()
-    rows["recent"] = [
-        [rating for rating in run.recent_ratings(player, N_POINTS, stop) if isfinite(rating)] for player in players
-    ]
+    if choice.season is None:
+        rows["recent"] = [
+            [rating for rating in run.recent_ratings(player, N_POINTS, stop) if isfinite(rating)] for player in players
+        ]
+    else:
+        rows |= of_season(found.rows)
     if COUNTRY in run.attributes:
         rows["country"] = run.values(COUNTRY, found.rows.column("player"))
     return rows
+
+
+def of_season(rows: pa.Table) -> dict[str, Any]:
+    """The columns of a page that are those of a season, given the rows of its leaderboard."""
+    columns = (rows.column(name).to_pylist() for name in ("season_rounds", "season_best", "season_start_rating"))
+    n_rounds, best, start = columns
+    ratings = zip(start, rows.column("rating").to_pylist(), strict=True)
+    recent = [[rating for rating in pair if rating is not None] for pair in ratings]
+    return {"n_rounds": n_rounds, "max_rating": best, "recent": recent}
 
 
 def _form(run: PublishedRun, links: ServerLinks, choice: Choice) -> dict[str, Any]:
@@ -174,6 +210,7 @@ def _form(run: PublishedRun, links: ServerLinks, choice: Choice) -> dict[str, An
         "titles": [title.name for title in reversed(run.titles.ladder)],
         "active": list(spans.items()) if run.last_time_seconds else [],
         "dates": [] if "–" in dates else dates,
+        "seasons": [one.name for one in reversed(run.seasons) if one.n_rounds],
         "chosen": choice.query(),
     }
 
