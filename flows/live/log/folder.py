@@ -212,7 +212,7 @@ class FolderLog:
     def _read_segment(self, number: int, first: int, start: int, stop: int) -> Iterator[Record]:
         """Records of a segment from one sequence number up to another, exclusive."""
         following = first
-        for _, record in self._segments.records(number, first):
+        for _, record in self._segments.records(number, first, start):
             following = record.sequence + 1
             if following > start:
                 yield record

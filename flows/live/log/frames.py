@@ -37,6 +37,7 @@ _MAGIC = b"RLKLOG1\n"
 _HEADER = struct.Struct("<8sQI4x")
 _SUMS = struct.Struct("<II")
 SUMS_BYTES = _SUMS.size
+_LENGTH = struct.Struct("<I")
 _FRAME = struct.Struct("<QQdBxH")
 _LEAST = _FRAME.size
 _NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
@@ -116,6 +117,20 @@ def decode_frames(data: bytes, offset: int, sequence: int) -> Iterator[tuple[int
         yield offset, Record(number, KINDS[kind], data[begin + _LEAST : body].decode(), received, data[body:end])
         offset = end + -end % ALIGNMENT
         sequence += 1
+
+
+def find_frame(data: bytes, offset: int, sequence: int, wanted: int) -> int:
+    """The offset of the frame of the record ``wanted``, given that of an earlier one; the sums between are not read.
+
+    Where a length between is not valid, the offset is that of some other bytes.
+    """
+    unpack, size = _LENGTH.unpack_from, len(data) - SUMS_BYTES
+    for _ in range(wanted - sequence):
+        if offset > size:
+            break
+        offset += SUMS_BYTES + unpack(data, offset)[0]
+        offset += -offset % ALIGNMENT
+    return offset
 
 
 def later_group(data: bytes, offset: int, sequence: int) -> int | None:

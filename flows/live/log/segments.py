@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ranklake.storage import Lake
 from ranklake.storage.lake.errors import DamagedError
 
-from .frames import HEADER_BYTES, SUMS_BYTES, BadFrameError, decode_frames, decode_header, encode_header, frame_bytes
+from .frames import (
+    HEADER_BYTES,
+    SUMS_BYTES,
+    BadFrameError,
+    decode_frames,
+    decode_header,
+    encode_header,
+    find_frame,
+    frame_bytes,
+)
 from .records import Record
 
 _DIGITS = 12
@@ -74,10 +83,19 @@ class Segments:
         with open(self.uri(number), "rb") as file:
             return file.read()
 
-    def records(self, number: int, first: int) -> Iterator[tuple[int, Record]]:
-        """The records of a segment with the offsets of their frames, given the sequence number of the first one."""
+    def records(self, number: int, first: int, start: int = 0) -> Iterator[tuple[int, Record]]:
+        """The records of a segment from a sequence number on, with the offsets of their frames.
+
+        ``first``: the sequence number of its first record.
+        """
+        data, offset, sequence = self.content(number), HEADER_BYTES, first
+        if start > first:
+            found = find_frame(data, offset, first, start)
+            with suppress(BadFrameError, StopIteration):  # damaged before: from the beginning, to name the place
+                next(decode_frames(data, found, start))
+                offset, sequence = found, start
         with self.explained(number):
-            yield from decode_frames(self.content(number), HEADER_BYTES, first)
+            yield from decode_frames(data, offset, sequence)
 
     def record(self, number: int, offset: int, sequence: int) -> Record:
         """The record with that number, whose frame is at an offset of a segment.

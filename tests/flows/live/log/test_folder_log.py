@@ -190,6 +190,18 @@ def test_flipped_byte__before_the_end_stops_the_start(tmp_path: Path, closed: bo
             assert data[at] == 0, at  # padding has no sum, and nothing reads it
 
 
+def test_flipped_byte__in_a_length_before_the_first_record_that_is_read_is_named(tmp_path: Path) -> None:
+    with closing(opened(tmp_path, 400)) as log:
+        records = fill(log, 6)
+        assert list(log.read(3)) == records[2:]
+        data = bytearray(segment(tmp_path).read_bytes())
+        data[HEADER_BYTES] ^= 8
+        segment(tmp_path).write_bytes(data)
+        with pytest.raises(DamagedError, match=rf"1\.log: byte {HEADER_BYTES}: the record fails its sum"):
+            list(log.read(2))
+        assert list(log.read(records[-1].sequence)) == records[-1:]
+
+
 def test_flipped_byte__in_the_header_is_named(tmp_path: Path) -> None:
     with closing(opened(tmp_path)) as log:
         fill(log, 1)
