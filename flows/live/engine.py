@@ -216,7 +216,7 @@ class LiveRuns:
 
     @property
     def failure(self) -> str:
-        """Why no further period is written to the lake; empty if none failed."""
+        """Why the last attempt to write to the lake failed; empty if it did not. It is made again."""
         return self._writer.failure
 
     @property
@@ -316,13 +316,13 @@ class LiveRuns:
         To be called between two groups of matches, at least every second.
         """
         now = time.time() if now is None else now
-        if self._rebase.wanted and not self._writer.failure:
+        if self._rebase.wanted and not self._writer.paused:
             with self.lock:
                 self._runs = self._rebase.advance(self._runs, self._log)
             if self._rebase.wanted:
-                return True
+                return not self._writer.paused
         runs, options = self._runs, self._options
-        if self._writer.failure or not runs.periods:
+        if self._writer.paused or self._rebase.wanted or not runs.periods:
             return False
         with self.lock:
             runs.end_period(now)
@@ -335,7 +335,7 @@ class LiveRuns:
                 runs.written(record)
         if record is not None:
             self._log.release(record.first_after(int(now - options.keep_log)))
-        return bool(runs.periods and runs.periods[0].copies) and not self._writer.failure
+        return bool(runs.periods and runs.periods[0].copies) and not self._writer.paused
 
     def player(self, run: str, handle: str) -> tuple[PlayerView | None, int]:
         """A player of a run, None without a rated match; and the sequence number of the state."""

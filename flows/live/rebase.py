@@ -52,7 +52,7 @@ class Rebase:
     def advance(self, runs: OpenedRuns, log: Log) -> OpenedRuns:
         """Go on: the runs to serve from now on, the same ones until the second state has caught up.
 
-        After a failure the writer writes no more, and the first state goes on serving.
+        After a failure the first state goes on serving, and it is tried again later.
         """
         if self._loading is None:
             if self._writer.idle:
@@ -66,8 +66,9 @@ class Rebase:
             found, n_changed = loading.result()
             found.replay(log)
         except Exception as error:
-            self._writer.failure = f"a correction: {error}"
+            self._writer.fail(f"a correction: {error}")
             return runs
+        self._writer.failure = self._writer.mismatch
         self.removing -= self._asked
         self.last = Rebased(found.last, n_changed)
         return found

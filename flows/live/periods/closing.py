@@ -5,6 +5,7 @@ The thread that rates calls :meth:`PeriodWriter.advance` between two groups; eac
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +31,9 @@ from .record import LiveRecord, WrittenPeriod, read_record
 
 T = TypeVar("T")
 
+log = logging.getLogger("ranklake.rated")
+
+_RETRY_SECONDS = 30.0  # after a failure: a disk may be full, or a store out of reach
 _SLICE = 0.003  # seconds for which one call copies
 
 
@@ -41,7 +45,7 @@ class PeriodWriter:
     ``resets``: times of resets, UTC seconds, ascending.
     ``check``: whether the rounds of a period are computed again when they are written.
     ``mismatch``: what differed then; empty if nothing did. It is a failure, too.
-    ``failure``: why no further period is written; empty if none failed.
+    ``failure``: why the last attempt to write failed; empty if it did not.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class PeriodWriter:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="ranklake-periods")
         self._writing: Future[LiveRecord] | None = None
         self.failure = self.mismatch = ""
+        self._retry_at = 0.0
 
     def finish(self, now: float) -> None:
         """Write all periods that have ended and that the data set does not have, and remove matches from those that it
@@ -110,7 +115,7 @@ class PeriodWriter:
 
     def advance(self, period: LivePeriod) -> LiveRecord | None:
         """Go on with the oldest period that has ended; returns the record of the log when the lake has all of it."""
-        if self.failure:
+        if self.paused:
             return None
         if self._writing is None:
             until = time.perf_counter() + _SLICE
@@ -124,10 +129,22 @@ class PeriodWriter:
             return None
         writing, self._writing = self._writing, None
         try:
-            return writing.result()
+            record = writing.result()
         except Exception as error:  # the process goes on serving
-            self.failure = f"period {period_name(period.number, self._length)}: {error}"
+            self.fail(f"period {period_name(period.number, self._length)}: {error}")
             return None
+        self.failure = self.mismatch
+        return record
+
+    @property
+    def paused(self) -> bool:
+        """Whether nothing is written now: for some seconds after a failure, and for ever after a mismatch."""
+        return bool(self.mismatch) or (bool(self.failure) and time.monotonic() < self._retry_at)
+
+    def fail(self, reason: str) -> None:
+        """Tell why something was not written; it is tried again later."""
+        log.error("%s", reason)
+        self.failure, self._retry_at = reason, time.monotonic() + _RETRY_SECONDS
 
     def close(self) -> None:
         """Wait until the period that is being written is in the lake."""
@@ -142,7 +159,8 @@ class PeriodWriter:
                 with Threads(1) as engine:
                     _, problems = replay_last(self._lake, run, engine, [])
                 if problems:
-                    self.mismatch = self.failure = problems[0]
+                    self.mismatch = problems[0]
+                    self.fail(problems[0])
         return record
 
     def _write_period(self, number: int, first: int, last: int, others: tuple[int, ...]) -> LiveRecord:

@@ -119,20 +119,19 @@ def _write(run: Run, config: RunConfig, plan: Plan, outcomes: Outcomes, beliefs:
     contests = dataset.contests
     facts = ContestFacts.of(contests, counts, False, covariates_used(config.params))
     schedule = SnapshotSchedule(contests, plan.kept, plan.n_rounds, max(plan.snapshots, default=-1), policy)
-    done, last_round, due = 0, plan.n_rounds - 1, by_round(plan.resets)
+    last_round, due = plan.n_rounds - 1, by_round(plan.resets)
+    batches = [unrated_batch(part, facts.rounds(part), counts, plan.skipping) for part in _parts(plan)]
+    done = outcomes.n_rows - sum(batch.rounds.n_rows for batch in batches)  # rows that an earlier attempt has written
+    if done < 0:
+        raise _other_rounds(config)
     with SegmentWriter(run, contests.column("contest_id").to_pylist(), plan.digests, policy) as writer:
-        for part in _parts(plan):
-            batch = unrated_batch(part, facts.rounds(part), counts, plan.skipping)
+        for batch in batches:
             stop = done + batch.rounds.n_rows
-            if stop > outcomes.n_rows:
-                raise _other_rounds(config)
             players, outcome = outcomes.rows(done, stop)
             _check_players(config, players, batch.rounds.player)
             resets = (one.applied(belief_reset(one, config.params, dataset).centre) for one in due.get(batch.start, ()))
             writer.add(replace(batch, outcome=outcome, resets=tuple(resets)))
             done = stop
-        if done != outcomes.n_rows:
-            raise _other_rounds(config)
         writer.snapshot(last_round, partial(run.write_snapshot, last_round, beliefs), schedule)
 
 

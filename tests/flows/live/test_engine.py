@@ -212,6 +212,28 @@ def stop(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     monkeypatch.setattr(closing, name, failing)
 
 
+def test_writing__is_tried_again_after_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, calls = closing.write_rounds, list[int]()
+
+    def once(*arguments: Any) -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise OSError("the disk is full")
+        whole(*arguments)
+
+    monkeypatch.setattr(closing, "write_rounds", once)
+    monkeypatch.setattr(closing, "_RETRY_SECONDS", 0.0)
+    with opened(tmp_path, MemoryLog()) as runs:
+        one(runs, game())
+        failures = set()
+        while runs.unsaved:
+            runs.close_periods(START + DAY)
+            failures.add(runs.failure)
+        assert failures == {"", "period 2024-10-04T09: the disk is full"}
+        assert runs.failure == ""
+    assert rated(Lake.open(tmp_path)).num_rows == 2
+
+
 @pytest.mark.slow
 def test_check__stops_the_writing_at_a_number_that_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options, matches = LiveOptions("hour", check=True), duels(60)
