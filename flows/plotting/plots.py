@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ..common.text import count
 from ..common.times import utc
+from ..events.seasons import Season, reset_rounds
 from ..results.player_names import PlayerHistory
 from ..results.titles import Titles
 from .figures import SERIES, legible, new_figure, title_bands
@@ -32,11 +33,12 @@ _BINS, _CELLS = 60, 80  # of the figure of two runs: bars, and cells in each dir
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds of the calendar's years 1 and 9999
 
 
-def players_figure(histories: Sequence[PlayerHistory], run_name: str) -> Figure:
+def players_figure(histories: Sequence[PlayerHistory], run_name: str, seasons: Sequence[Season] = ()) -> Figure:
     """The displayed rating of each player over time, with the band mu ± 2 sigma.
 
     Histories with smoothed skills also have a dashed line for these, with their band. If a contest has no time, or a
-    time outside the calendar, the axis counts rounds. The figure of a single player also has the performances.
+    time outside the calendar, the axis counts rounds. The figure of a single player also has the performances. Each of
+    the ``seasons`` begins at a vertical line, and lines are broken at a reset.
     """
     figure, axes = new_figure()
     alone, dated = len(histories) == 1, all(is_dated(history.rows) for history in histories)
@@ -47,10 +49,18 @@ def players_figure(histories: Sequence[PlayerHistory], run_name: str) -> Figure:
         mu, spread = columns["mu"], _SIGMAS * columns["sigma"]
         label = "rating" if alone else legible(history.handle)
         marker = {"marker": "o", "markersize": 3.0} if len(x) <= 40 else {}
-        axes.plot(x, columns["rating"], color=colour, linewidth=1.4, label=label, zorder=3, **marker)
+        gaps = _gaps(columns["round_index"], seasons)
+        line = np.insert(columns["rating"], gaps, np.nan)
+        edges_at, low_edge, high_edge = (
+            np.insert(np.asarray(values), gaps, filler)
+            for values, filler in ((x, np.asarray(x)[gaps]), (mu - spread, np.nan), (mu + spread, np.nan))
+        )
+        axes.plot(edges_at, line, color=colour, linewidth=1.4, label=label, zorder=3, **marker)
         if spread.any():
             shade = f"mu ± {_SIGMAS:.0f} sigma" if alone else None
-            axes.fill_between(x, mu - spread, mu + spread, color=colour, alpha=0.15, linewidth=0, label=shade, zorder=2)
+            axes.fill_between(
+                edges_at, low_edge, high_edge, color=colour, alpha=0.15, linewidth=0, label=shade, zorder=2
+            )
         low = min(low, columns["rating"].min(), (mu - spread).min())
         high = max(high, columns["rating"].max(), (mu + spread).max())
         if "smooth_mu" in history.rows.column_names:
@@ -62,11 +72,36 @@ def players_figure(histories: Sequence[PlayerHistory], run_name: str) -> Figure:
     margin = 0.05 * (high - low) or 1.0
     axes.set_ylim(low - margin, high + margin)  # performances may lie outside; ratings never do
     title_bands(axes, histories[0].format.titles)
+    _mark_seasons(axes, seasons, dated)
     axes.set_title(f"{legible(histories[0].handle)} in {run_name}" if alone else f"ratings in {run_name}")
     axes.set_xlabel("" if dated else "round")
     axes.set_ylabel("rating points")
     axes.legend(loc="best", ncols=1 if alone or len(histories) < 6 else 2)
     return figure
+
+
+def _gaps(round_index: npt.NDArray[np.int32], seasons: Sequence[Season]) -> npt.NDArray[np.int64]:
+    """The rows of a player before which the line is broken: the first ones after a reset."""
+    number = np.searchsorted(reset_rounds(seasons), round_index, "right")
+    return 1 + np.flatnonzero(np.diff(number))
+
+
+def _mark_seasons(axes: Axes, seasons: Sequence[Season], dated: bool) -> None:
+    """A vertical line with the name of each season that begins within the drawn ratings."""
+    first, last = axes.dataLim.intervalx
+    for season in seasons:
+        at: Any = season.first_round - 0.5
+        if dated:
+            if not _FIRST < season.start_seconds < _LAST:
+                continue
+            at = axes.convert_xunits(utc(season.start_seconds))
+        if first <= at <= last:
+            axes.axvline(at, color="#777777", linewidth=0.8, linestyle=":", zorder=1)
+            where = axes.get_xaxis_transform()
+            name = legible(season.name)
+            axes.text(
+                at, 0.99, f" {name}", transform=where, rotation=90, va="top", ha="right", fontsize=7, clip_on=True
+            )
 
 
 def chances_figure(seen: SeenChances, run_name: str) -> Figure:

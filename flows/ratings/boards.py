@@ -116,8 +116,10 @@ def groups_of(leaderboard: pd.DataFrame, by: Mapping[Any, Any] | pd.Series) -> p
     return pd.DataFrame({"place": places(level[order]), **columns})
 
 
-def players_of(history: pd.DataFrame, players: Sequence[Any], name: str, form: RatingFormat) -> Figure:
-    """The ratings of some players over time."""
+def players_of(
+    history: pd.DataFrame, players: Sequence[Any], name: str, form: RatingFormat, seasons: Sequence[Season] = ()
+) -> Figure:
+    """The ratings of some players over time, with the seasons."""
     if not 1 <= len(players) <= MOST_PLAYERS:
         raise ValueError(f"a figure shows 1 to {MOST_PLAYERS} players, got {len(players)}")
     drawn = []
@@ -128,7 +130,7 @@ def players_of(history: pd.DataFrame, players: Sequence[Any], name: str, form: R
         table = pa.table({column: rows[column].to_numpy() for column in _DRAWN})
         drawn.append(PlayerHistory(str(player), table, "", form))
     with drawing("a figure"):
-        return players_figure(drawn, name)
+        return players_figure(drawn, name, seasons)
 
 
 def distribution_of(ratings: npt.NDArray[np.float64], name: str) -> Figure:

@@ -182,6 +182,10 @@ class RunHistory:
             remedy = f"`ranklake smooth --run {self.run}` smooths it"
             raise ValueError(f"the ratings of run {self.run} are reset between contests; {remedy}")
 
+    def seasons(self) -> list[Season]:
+        """The seasons of the data set, with the rounds of the run."""
+        return RatedRun(Lake.open(self.lake), self.run).seasons()
+
     def season(self, name: str) -> Season:
         """A season of the data set, with the rounds of the run; ``MissingError`` names those that exist."""
         return RatedRun(Lake.open(self.lake), self.run).season(name)

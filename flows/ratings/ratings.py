@@ -549,4 +549,5 @@ class Ratings(PlayerRatings[FrameT]):
         if note := self._note(players):
             warn_user(note)
         form = RatingFormat(NONE, self._display().decimals)
-        return players_of(to_pandas(self.history), players, self.label, form)
+        seasons = [] if self._source is None else self._source.seasons()
+        return players_of(to_pandas(self.history), players, self.label, form, seasons)

@@ -63,7 +63,7 @@ def player(handles: tuple[str, ...], chosen: ChosenRun, output: str) -> None:
         apart = rated.component_note(players, list(distinct))
         for note in filter(None, (*(history.note for history in found), apart)):
             print_line(note, err=True)
-        return players_figure(list(distinct.values()), chosen.run)
+        return players_figure(list(distinct.values()), chosen.run, rated.seasons())
 
     _write(chosen.lake, [chosen.run], output, draw)
 

@@ -321,3 +321,25 @@ def test_fonts__of_missing_letters_are_named(monkeypatch: pytest.MonkeyPatch) ->
     assert "1 letter" in (line := figures.font_line(undrawn - set("\\u0123456789abcdefx")))
     assert "install fonts-noto-cjk (" in line
     assert "install fonts-noto-core and fonts-symbola (" in figures.font_line("გ🏆")
+
+
+def test_players_figure__marks_seasons_and_breaks_lines_at_resets(tmp_path: Path) -> None:
+    from helpers.lakes import contest
+
+    from ranklake.flows.answers.rated_run import RatedRun
+    from ranklake.flows.events.start import season_event
+    from ranklake.storage import Dataset
+
+    lake = lake_of(tmp_path / "lake", [contest(str(i), "ann", "bob", time_seconds=i * 86_400) for i in range(1, 7)])
+    with Dataset.ingest(lake, "games") as body:
+        for name, day, keep in (("a$b", 3, 0.5), ("named", 5, 1.0), ("later", 30, 0.5)):
+            body.start_season(season_event(name, day * 86_400, keep=keep))
+    rate_run(lake)
+    seasons = RatedRun(lake, "run").seasons()
+    (axes,) = players_figure([player_history(lake, "run", "ann")], "run", seasons).axes
+    (line,) = [one for one in axes.lines if one.get_label() == "rating"]
+    assert np.flatnonzero(np.isnan(line.get_ydata())).tolist() == [2]
+    assert len(line.get_ydata()) == 7
+    starts = [one.get_xdata()[0] for one in axes.lines if one.get_linestyle() == ":"]
+    assert [start - line.get_xdata(orig=False)[0] for start in starts] == [2.0, 4.0]
+    assert len(axes.texts) >= 2
