@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 KEPT_EVENTS = 16_384
 REBASED = "rebased"  # another state after a correction: no record of the log
 _CHANGES = {"remove": "id", "ban": "player", "unban": "player"}  # what their names are
+_LOG = logging.getLogger(__name__)
+_RETRY_SECONDS = 5.0  # for events of a log that cannot be read
 _UNREADABLE = (LakeError, DatabaseError, OSError)
 _AT_ONCE = 500  # events of the log that are read in one step
 
@@ -101,10 +104,12 @@ class Events:
         if since < last:
             try:
                 await asyncio.to_thread(next, log.read(since + 1), None)
-            except MissingError as error:
-                raise Problem(410, str(error)) from None
+            except MissingError:
+                remedy = "read players, and then events after their sequence number"
+                raise Problem(410, f"the log has released events after {since:,}; {remedy}") from None
             except _UNREADABLE as error:
-                raise Problem(503, str(error)) from None
+                _LOG.error("events cannot be read: %s", error)
+                raise Problem(503, "the log cannot be read at present", retry_after=_RETRY_SECONDS) from None
         return self._stream(log, since)
 
     async def _stream(self, log: Log, since: int) -> AsyncIterator[bytes]:

@@ -22,7 +22,7 @@ from .metrics import Metrics
 from .openapi import document
 from .proposals import balanced_teams, proposed_match
 from .routes import Route, Routes
-from .writer import Group, Writer
+from .writer import Group, Writer, unavailable
 
 MOST_BODY = 1 << 20  # bytes
 MOST_HANDLES = 200
@@ -183,7 +183,7 @@ class Handlers:
         try:
             found = await asyncio.to_thread(runs.match, run, name)
         except LogUnavailableError as error:
-            raise Problem(503, str(error), retry_after=error.retry_after) from None
+            raise unavailable(error.retry_after) from None
         if found is None:
             raise Problem(404, f"no match {name[:200]!r} in the log")
         return respond({"run": run, **_members(found)})
@@ -205,7 +205,7 @@ class Handlers:
         try:
             return self.writer.opened().log.find([name])[0]
         except LogUnavailableError as error:
-            raise Problem(503, str(error), retry_after=error.retry_after) from None
+            raise unavailable(error.retry_after) from None
 
     async def ban(self, call: Call) -> Response:
         return await self._ban(call, True)

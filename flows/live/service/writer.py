@@ -7,6 +7,7 @@ the next one grows; it never waits for more. Each group comes back to the event 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..matches.match import Match
     from .timed_log import TimedLog
 
+_LOG = logging.getLogger(__name__)
 _TICK_SECONDS = 0.5  # at most, between two looks for ended periods
 _STALLED_SECONDS = 1.0  # a log that waits for longer takes no further matches
 _START_SECONDS = 2.0  # after which a request may be tried again while the process starts
@@ -91,6 +93,7 @@ class Writer:
         self._thread = Thread(target=self._run, name="ranklake-writer", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ending = False
+        self._reason = ""  # why the log took nothing, the last time
         self._busy_since = 0.0  # of the group that is being accepted; 0 if none is
         self.waiting = 0
         self.found: Opened | None = None
@@ -133,7 +136,7 @@ class Writer:
         if self._ending or self.failure is not None:
             raise _ending()
         if self.stalled:
-            raise _unavailable()
+            raise unavailable()
 
     @property
     def ready(self) -> bool:
@@ -162,7 +165,7 @@ class Writer:
                 if job is None:
                     self._jobs.put(None)
                     return
-                _fail(job, _unavailable())
+                _fail(job, unavailable())
 
     @property
     def stalled(self) -> bool:
@@ -245,7 +248,9 @@ class Writer:
 
     def _deliver(self, jobs: Sequence[_Job], result: Any) -> None:
         if isinstance(result, LogUnavailableError):
-            result = Problem(503, f"the log takes no matches: {result}", retry_after=result.retry_after)
+            result = self._told(result)
+        else:
+            self._reason = ""
         if isinstance(result, Problem | MatchError):
             for job in jobs:
                 _fail(job, result)
@@ -259,6 +264,13 @@ class Writer:
             _set(job, result.replies[start : start + len(job.matches)])
             start += len(job.matches)
         self._on_group(result)
+
+    def _told(self, error: LogUnavailableError) -> Problem:
+        """The error for clients; its reason, which names files or a database, is for the log of the process, once."""
+        if error.reason != self._reason:
+            self._reason = error.reason
+            _LOG.error("the log takes no matches: %s", error.reason)
+        return unavailable(error.retry_after)
 
     def _fail_all(self) -> None:
         while True:
@@ -301,5 +313,6 @@ def _ending() -> Problem:
     return Problem(503, "the process ends; send the request again after its restart", retry_after=_START_SECONDS)
 
 
-def _unavailable() -> Problem:
-    return Problem(503, "the log takes no matches at present; reading goes on", retry_after=_START_SECONDS)
+def unavailable(retry_after: float = _START_SECONDS) -> Problem:
+    """The error of a log that cannot be written or read at present."""
+    return Problem(503, "the log cannot be used at present; send the request again", retry_after=retry_after)

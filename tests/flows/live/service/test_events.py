@@ -100,7 +100,7 @@ def test_stream__of_released_events_is_gone() -> None:
     async def listen() -> None:
         log, events = Released(), Events(Listeners(), event_of_record)
         append(log, None, 0, 4)
-        with pytest.raises(Problem, match="are released") as caught:
+        with pytest.raises(Problem, match="has released events after 1") as caught:
             await events.stream(log, 1)
         assert caught.value.status == 410
 

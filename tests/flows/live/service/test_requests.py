@@ -148,7 +148,9 @@ def test_players__may_have_to_be_known_or_be_few(tmp_path: Path) -> None:
         assert client.post(f"{RUN}/matches", json=duel("2", "cy")).status_code == 201
 
 
-def test_log__that_takes_nothing_is_503_and_nothing_is_in_memory(tmp_path: Path) -> None:
+def test_log__that_takes_nothing_is_503_and_nothing_is_in_memory(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     log = MemoryLog()
     with live_service(tmp_path, log) as client:
         client.post(f"{RUN}/matches", json=duel("1"))
@@ -157,6 +159,8 @@ def test_log__that_takes_nothing_is_503_and_nothing_is_in_memory(tmp_path: Path)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         assert client.post(f"{RUN}/matches", json={"matches": [duel("3")]}).status_code == 503
         assert client.get(f"{RUN}/players/ada").json()["n_rounds"] == 1  # reading goes on
+        assert "the log is full" not in answer.text  # the reason may name files, or a database
+        assert caplog.text.count("the log is full") == 1
         log.full = False
         assert client.post(f"{RUN}/matches", json=duel("2")).json()["sequence"] == 2
 
