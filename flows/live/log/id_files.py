@@ -45,10 +45,12 @@ class IdFiles:
         ``firsts``: the sequence number of the first record of each segment; the last one is open.
         Raises DamagedError: a file is damaged or missing, and a segment is released or damaged, too.
         """
-        reasons = {}
+        reasons: dict[int, str] = {}
+        stale = []
         for number in reversed(self._segments.id_numbers()):
-            if number in self._stored:  # the process was killed before it was deleted
-                self._segments.lake.delete(self._segments.id_path(number))
+            # Of segments that were moved away, or merged: the process was killed before it was deleted.
+            if number >= max(firsts) or number in self._stored:
+                stale.append(number)
                 continue
             try:
                 self._read(number)
@@ -63,6 +65,9 @@ class IdFiles:
                 self._make(number, firsts[number])
             except NoSpaceError as full:  # until then the ids are in memory alone
                 log.warning("%s; the next start makes it again", full)
+        for number in stale:
+            if number not in self._covers:
+                self._segments.lake.delete(self._segments.id_path(number))
 
     def add(self, name: str, place: Place) -> None:
         """Add the id of a match, whose record is in the open segment."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from helpers.mounts import file_size_limit, small_disks
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranklake.flows.live.log import folder as module
@@ -220,6 +220,26 @@ def test_missing_segment__is_named(tmp_path: Path) -> None:
         opened(tmp_path)
 
 
+def test_start__without_the_last_segments_forgets_their_ids(tmp_path: Path) -> None:
+    with closing(opened(tmp_path, 100)) as log:
+        records = fill(log, 12, 1)
+        log.release(4)
+    for number in range(6, 13):  # as after damage without a backup; the ids to number 8 are in one file
+        segment(tmp_path, number).unlink()
+    for path in tmp_path.glob("league/*.ids"):
+        if path.stem > "000000000008":
+            path.unlink()
+    with pytest.raises(DamagedError, match=r"000000000001\.ids: is missing"):  # of released segments
+        opened(tmp_path, 100)
+    with closing(FolderLog(str(tmp_path), "other", segment_bytes=100, ids_seconds=1e9)) as log:
+        records = fill(log, 6, 1)
+    (tmp_path / "other" / "000000000006.log").unlink()
+    with closing(FolderLog(str(tmp_path), "other", segment_bytes=100, ids_seconds=1e9)) as log:
+        assert log.last == 5
+        assert log.find([record.id for record in records]) == [*records[:5], None]
+        assert log.append([match("m-5-0")], NOW) == 6
+
+
 def test_damaged_ids__are_made_again(tmp_path: Path) -> None:
     with closing(opened(tmp_path, 400)) as log:
         records = fill(log, 8)
@@ -321,6 +341,7 @@ def test_stolen_log__is_written_no_more_by_its_old_process(tmp_path: Path) -> No
             log.close()
 
 
+@settings(deadline=None)  # of a busy disk
 @given(
     groups=st.lists(
         st.lists(st.tuples(st.text(max_size=9), st.binary(max_size=60)), min_size=1, max_size=5), max_size=8
