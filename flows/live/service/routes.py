@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote
@@ -42,10 +42,16 @@ class Route:
 
 
 class Routes:
-    """Routes by the parts of their paths."""
+    """Routes by the parts of their paths; of ``runs``, those without another variable are found at once."""
 
-    def __init__(self, routes: tuple[Route, ...]) -> None:
+    def __init__(self, routes: tuple[Route, ...], runs: Sequence[str] = ()) -> None:
         self.all = routes
+        self._plain = {
+            (route.method, route.path.format(run=run).encode()): (route, {"run": run} if "{" in route.path else {})
+            for route in routes
+            if route.path.replace("{run}", "").count("{") == 0
+            for run in runs
+        }
         self._found: dict[tuple[str, ...], dict[str, Route]] = {}
         for route in routes:
             self._found.setdefault(_shape(route.path.split("/")[1:]), {})[route.method] = route
@@ -55,6 +61,8 @@ class Routes:
 
         ``raw_path``: as the client wrote it, because handles and ids may have slashes.
         """
+        if (plain := self._plain.get((method, raw_path))) is not None:
+            return plain
         if len(raw_path) > LONGEST_ADDRESS:
             raise Problem(404, f"an address has at most {LONGEST_ADDRESS:,} characters")
         parts = raw_path.decode("latin-1").split("/")[1:]
