@@ -94,7 +94,7 @@ def _mark_seasons(axes: Axes, seasons: Sequence[Season], dated: bool) -> None:
         if dated:
             if not _FIRST < season.start_seconds < _LAST:
                 continue
-            at = axes.convert_xunits(utc(season.start_seconds))
+            at = axes.convert_xunits(utc(season.start_seconds))  # type: ignore[no-untyped-call]
         if first <= at <= last:
             axes.axvline(at, color="#777777", linewidth=0.8, linestyle=":", zorder=1)
             where = axes.get_xaxis_transform()
