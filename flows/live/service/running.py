@@ -69,10 +69,13 @@ def run_service(
     from .service import Service
 
     sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.disable()  # until the runs are open: what is read for them stays, and collections would look at it in vain
     with listening(options.host, options.port) as (sockets, address):
 
         def ready() -> None:
+            gc.collect()
             gc.freeze()  # or each full collection looks at all handles
+            gc.enable()
             on_start(address, service.writer.opened().runs)
 
         def failed() -> None:
@@ -80,6 +83,9 @@ def run_service(
 
         service = Service(names, opening, options, ready, failed)
         server = http_server(service.app)
-        server.run(sockets=sockets)
+        try:
+            server.run(sockets=sockets)
+        finally:
+            gc.enable()
         if (error := service.writer.failure) is not None:
             raise error
