@@ -14,6 +14,7 @@ from threading import RLock
 from typing import NamedTuple, TypeAlias
 
 import msgspec
+import pyarrow as pa
 
 from ranklake.rating_kernels import Beliefs
 from ranklake.storage import Lake
@@ -190,6 +191,7 @@ class LiveRuns:
                 record, _ = read_record(lake, dataset.name)
                 runs = OpenedRuns(lake, dataset, opened, record, options.period, rules)
                 runs.replay(log)
+                pa.default_memory_pool().release_unused()  # 100 bytes a player, of the files that were read
                 return runs
 
             yield cls(load(), log, options, writer, now, load)
