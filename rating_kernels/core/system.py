@@ -415,7 +415,7 @@ class System:
                 f"restart_counts has no effect with {self.name}: it counts the rounds of a player, which a reset keeps"
             )
         ratings = self.permitted(params).get("mu")
-        if ratings is not None:
+        if ratings is not None and reset.keep < 1.0:
             check_value("centre", reset.centre, dataclasses.replace(ratings, kind="number"))
 
     def reset(self, params: Any, beliefs: Beliefs, players: npt.NDArray[np.integer], reset: Reset) -> None:

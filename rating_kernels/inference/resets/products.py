@@ -17,15 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from ...core.beliefs import Beliefs
-from ...core.numerics import C3
+from ...core.beliefs import LINE, Beliefs
+from ...core.jit import exact
+from ...core.numerics import C3, prefetch
 from ...core.standings import Floats, Longs
 from ...core.system import ConvergenceError, Reset
 from ..factors.noise import widen_rows
 from ..factors.queues import QueueFactors
 
 NARROWEST = 1e-9  # rating points: as deviations of hyperparameters
-_BLOCK = 65_536  # players whose histories are copied at once
+_AHEAD = 8  # rows to prefetch
 
 
 def reset_products(params: Any, beliefs: Beliefs, rows: Longs, reset: Reset) -> None:
@@ -35,7 +36,7 @@ def reset_products(params: Any, beliefs: Beliefs, rows: Longs, reset: Reset) -> 
     if reset.is_normal:
         _make_normal(beliefs, rows, mu, wide)
         return
-    _move_factors(beliefs, rows, reset, "inverse_width", 0.5 * C3)
+    _move_factors(beliefs, rows, reset, 2, 0.5 * C3)
     ratio, state = (sigma / wide) ** 2, beliefs.state
     for name in ("normal_weight", "slope"):
         state[name][rows] *= ratio
@@ -54,7 +55,7 @@ def reset_queues(params: Any, beliefs: Beliefs, rows: Longs, reset: Reset) -> No
         return
     state, keep = beliefs.state, reset.keep
     _check_widths(reset, state["normal_weight"][rows] ** -0.5)
-    _move_factors(beliefs, rows, reset, "inverse_tau", 1.0)
+    _move_factors(beliefs, rows, reset, 1, 1.0)
     for name in ("normal_weight", "slope"):
         state[name][rows] /= keep * keep
     beliefs.mu[rows], beliefs.sigma[rows] = mu, keep * beliefs.sigma[rows]
@@ -64,18 +65,17 @@ def reset_queues(params: Any, beliefs: Beliefs, rows: Longs, reset: Reset) -> No
         raise ConvergenceError("no noise found")
 
 
-def _move_factors(beliefs: Beliefs, rows: Longs, reset: Reset, part: str, unit: float) -> None:
-    """Map the normal factors' centres, and centres and widths of all past performances: ``unit`` / ``part``."""
+def _move_factors(beliefs: Beliefs, rows: Longs, reset: Reset, part: int, unit: float) -> None:
+    """Map the normal factors' centres, and centres and widths of all past performances.
+
+    ``unit``: a width is ``unit`` divided by the number in ``part`` of the history.
+    """
     if reset.keep == 1.0:
         return
     assert beliefs.history is not None
-    for of_block in range(0, len(rows), _BLOCK):
-        block = rows[of_block : of_block + _BLOCK]
-        kept = beliefs.history.ragged(block)
-        _check_widths(reset, unit / kept[part].values)
-        kept["perf"] = kept["perf"]._replace(values=reset.move(kept["perf"].values))
-        kept[part] = kept[part]._replace(values=kept[part].values / reset.keep)
-        beliefs.history.put(block, kept)
+    narrowest = unit / np.array([_largest(rows, beliefs.segments, np.int64(part))])
+    _check_widths(reset, narrowest)
+    _move_rows(rows, beliefs.segments, np.int64(part), reset.centre, reset.keep)
     state = beliefs.state["normal_mu"]
     state[rows] = reset.move(state[rows])
 
@@ -100,3 +100,35 @@ def _make_normal(beliefs: Beliefs, rows: Longs, mu: Floats, sigma: Floats) -> No
     none = {name: column._replace(offsets=np.zeros(len(rows) + 1, dtype=np.int64)) for name, column in nothing.items()}
     beliefs.history.put(rows, none)
     beliefs.mu[rows], beliefs.sigma[rows] = mu, sigma
+
+
+@exact
+def _largest(rows, history, part):
+    """The largest number in one part of the histories of ``rows``; a tiny one if they are empty."""
+    start, length, capacity, pool = history.start, history.length, history.capacity, history.pool
+    found = 1e-300
+    for i in range(len(rows)):
+        if i + _AHEAD < len(rows):
+            ahead = rows[i + _AHEAD]
+            for k in range(0, length[ahead], LINE):
+                prefetch(pool, start[ahead] + part * capacity[ahead] + k)
+        first = start[rows[i]] + part * capacity[rows[i]]
+        for k in range(first, first + length[rows[i]]):
+            found = max(found, pool[k])
+    return found
+
+
+@exact
+def _move_rows(rows, history, part, centre, keep):
+    """Map the performances of ``rows``, and divide the numbers of one part of their histories by ``keep``."""
+    start, length, capacity, pool = history.start, history.length, history.capacity, history.pool
+    for i in range(len(rows)):
+        if i + _AHEAD < len(rows):
+            ahead = rows[i + _AHEAD]
+            for k in range(0, length[ahead], LINE):
+                prefetch(pool, start[ahead] + k)
+                prefetch(pool, start[ahead] + part * capacity[ahead] + k)
+        perf, width = start[rows[i]], start[rows[i]] + part * capacity[rows[i]]
+        for k in range(length[rows[i]]):
+            pool[perf + k] = centre + keep * (pool[perf + k] - centre)
+            pool[width + k] /= keep

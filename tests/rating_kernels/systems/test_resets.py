@@ -246,6 +246,7 @@ def test_reset__refuses_what_it_has_no_rule_for() -> None:
         mmr.check_reset(mmr.params(), Reset(1500.0, restart_counts=True))
     with pytest.raises(ValueError, match=r"centre must be within 1400..9999 rating points, got 0"):
         fide.check_reset(fide.params(), Reset(0.0, 0.5))
+    fide.check_reset(fide.params(), Reset(0.0, restart_counts=True))  # which moves no rating
     for given, text in (
         ({"keep": 1.5}, r"keep must be within 0..1, got 1.5"),
         ({"keep": float("nan")}, r"keep must be within 0..1, got nan"),
