@@ -25,7 +25,7 @@ from ..chances.to_come import to_published
 from ..common.brand import UNBRANDED, Brand
 from ..common.progress import ProgressCallback, in_parts, not_shown
 from ..entrants.explained import explained_by
-from ..events.seasons import seasons_of, seasons_table
+from ..events.seasons import reset_rounds, seasons_of, seasons_table
 from ..results.components import Components
 from ..results.display import Display
 from ..results.groups import groups_of
@@ -242,6 +242,11 @@ class Content:
             for _, rows in (self._rated.walk(columns=("round_index", "player")) if self.has("seasons") else ())
         )
         return seasons_table(seasons_of(self._dataset.events(), self._rated.ends), parts, self.players.num_rows)
+
+    @cached_property
+    def reset_rounds(self) -> npt.NDArray[np.int64]:
+        """The first round after each reset, ascending."""
+        return reset_rounds(seasons_of(self._dataset.events(), self._rated.ends))
 
     @cached_property
     def learnt(self) -> RunChances | None:

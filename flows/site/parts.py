@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..answers.contests import Winner, counts_of
+from ..answers.seasonal.resets import parted, with_brought
 from ..common.brand import UNBRANDED, Brand
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import slug
@@ -106,6 +107,9 @@ class SiteParts:
         if games := content.of_games:
             columns = (*columns, "hi")
         best_wins = BestWins(len(content.handles)) if games else None
+        resets, last_round = content.reset_rounds, np.full(len(content.handles), -1)
+        if len(resets):
+            columns = (*columns, "mu_prior", "sigma_prior")
         for index, everyone in content.each(0, content.n_rounds, columns, unrated=True):
             self._advance(int(content.rows[index]), "contests")
             rated = everyone["rated"]
@@ -120,11 +124,16 @@ class SiteParts:
             else:
                 self._winners[index] = content.winner(index, rows)
                 before = _ratings(builder, everyone["player"])
+            if len(resets):
+                fresh = parted(resets, last_round[everyone["player"]], index) & everyone["rated"]
+                brought = everyone | {"round_index": np.full(len(before), index, np.int32)}
+                before = with_brought(before, brought, everyone["player"][~fresh], lambda: content.display)
+                last_round[player] = index
             builder.update(_table(index, rows))
             if not games:
                 after = _ratings(builder, everyone["player"])
-            rated_now = np.unique(player)  # a player may have several games of a period
-            recent.add(rated_now, builder.rating[rated_now])
+            rated_now, at = np.unique(player, return_index=True)  # a player may have several games of a period
+            recent.add(rated_now, builder.rating[rated_now], before[everyone["rated"]][at])
             past.add(index, builder)
             if index < content.n_rounds - MAX_CONTESTS:
                 continue

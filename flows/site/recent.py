@@ -16,9 +16,11 @@ class RecentRatings:
         self._last, self._before = np.full((2, n_players), np.nan)
         self._n = np.zeros(n_players, np.int32)
 
-    def add(self, player: npt.NDArray[np.int32], rating: npt.NDArray[np.float64]) -> None:
-        """The ratings of some players after a round."""
-        self._before[player], self._last[player] = self._last[player], rating
+    def add(
+        self, player: npt.NDArray[np.int32], rating: npt.NDArray[np.float64], before: npt.NDArray[np.float64]
+    ) -> None:
+        """The ratings of some players after a round, and before it; NaN of newcomers."""
+        self._before[player], self._last[player] = before, rating
         self._ring[player, self._n[player] % N_POINTS] = rating
         self._n[player] += 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 import pytest
 from helpers.commands import Command
 from helpers.games import DAY
-from helpers.lakes import contest, lake_of, rate_run
+from helpers.lakes import contest, lake_of, rate_run, synthetic
 
 from ranklake import Ratings
+from ranklake.flows.answers.run import open_published
 from ranklake.flows.events.start import season_event
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Dataset, Lake
 
 pytest.importorskip("starlette")
@@ -123,6 +126,35 @@ def test_seasons__that_change_make_a_new_publish_and_no_other_table(lake: Lake) 
         body.remove_season("summer")
     assert publish(lake, "run").tables == ("seasons",)
     assert state()["rows"] == []
+
+
+def test_changes_on_the_static_site__leave_resets_out_as_the_server_does(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    lake = lake_of(tmp_path / "lake", synthetic(12, n_players=14, size=8, spice=False))
+    ends = Dataset.open(lake, "games").contests.column("time_seconds").to_pylist()
+    with Dataset.ingest(lake, "games") as body:
+        for name, index in (("a", 5), ("b", 9)):
+            body.start_season(season_event(name, ends[index - 1] + 1, keep=0.25))
+    rate_run(lake)
+    publish(lake, "run")
+    publish_site(lake, "run", str(tmp_path / "site"))
+    run, n = open_published(lake, "run"), 0
+    for path in (tmp_path / "site/data/contests").glob("*.json.gz"):
+        shown = json.loads(gzip.decompress(path.read_bytes()))
+        served = {row["handle"]: row for row in run.contest(shown["contest_id"])[1].rows.to_pylist()}
+        for handle, change in zip(shown["handle"], shown["change"], strict=True):
+            row = served[handle]
+            rounded = None if row["change"] is None else round(row["rating"]) - round(row["rating_before"])
+            assert change == rounded, (shown["contest_id"], handle)
+            n += 1
+    assert n > 40
+    with client_of(lake) as client:
+        page = client.get("/run?active=all").text
+    served = dict(re.findall(r"/run/p/([^\"]+)\">.*?<span class=(?:up|down)>([+-]\d+)", page))
+    static = (tmp_path / "site/v/000001/leaderboard/000.html").read_text()
+    shown = dict(re.findall(r"h=([^\"]+)\">.*?<span class=(?:up|down)>([+-]\d+)", static))
+    assert len(shown) > 8
+    assert shown == served
 
 
 def test_publish__without_seasons_has_no_table_of_them(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 // The comparison of players: the graph, and on the static site all values.
-import { contestAddress, day, element, format, manifest, nouns, placeText, player, playerAddress, SCORES, visible } from "./data.js";
+import { afterReset, contestAddress, day, element, format, manifest, nouns, placeText, player, playerAddress, SCORES, visible } from "./data.js";
 import { nameOf } from "./geometry.js";
 import { drawAsked, start } from "./graph.js";
 import { bestMatch, picker } from "./picker.js";
@@ -66,7 +66,7 @@ function fill(site, players) {
     ...skills(site, show, one, other))));
   document.querySelector("main [data-players]").hidden = false;
   for (const part of document.querySelectorAll("[data-pairs], [data-skills]")) part.hidden = pairs.length === 0;
-  common(show, players);
+  common(site, show, players);
 }
 
 /** A cell of the table of scores. */
@@ -77,7 +77,7 @@ function score(one, other) {
 }
 
 /** The rounds, or the periods with games between them, of at least two of the players, latest first; a button shows older ones. */
-function common(show, players) {
+function common(site, show, players) {
   const at = players.map((one) => new Map(one.ids.map((id, i) => [id, i])));
   const times = new Map(players.flatMap((one) => one.ids.map((id, i) => [id, [one.times[i], (one.titles ?? one.names)[i]]])));
   const order = new Map(players.flatMap((one) => one.ids.map((id, i) => [id, one.rounds[i]])));
@@ -85,7 +85,7 @@ function common(show, players) {
   const others = new Set(players.map((one) => one.handle));
   const met = (id) => players.filter((one, p) => at[p].has(id) && (!one.games || scores(one, at[p].get(id)) !== "–")).length > 1;
   const found = [...times.keys()].filter(met).sort((one, other) => order.get(other) - order.get(one));
-  const cell = (one, i) => one.games ? element("td", {}, i === undefined ? "–" : scores(one, i)) : element("td", {}, ...(i === undefined ? ["–"] : [String(one.place[i]), ...(i ? [" ", element("small", { class: show.direction(one.rating[i - 1], one.rating[i]) }, show.change(one.rating[i - 1], one.rating[i]))] : [])]));
+  const cell = (one, i) => one.games ? element("td", {}, i === undefined ? "–" : scores(one, i)) : element("td", {}, ...(i === undefined ? ["–"] : [String(one.place[i]), ...(i && !afterReset(site, one, i) ? [" ", element("small", { class: show.direction(one.rating[i - 1], one.rating[i]) }, show.change(one.rating[i - 1], one.rating[i]))] : [])]));
   const row = (id) => element("tr", {}, element("td", {}, day(times.get(id)[0])), element("td", {}, element("a", { href: contestAddress(id) }, visible(times.get(id)[1] ?? id))), ...players.map((one, p) => cell(one, at[p].get(id))));
   const [table, older] = [document.querySelector(".common"), document.querySelector("[data-older]")];
   table.tHead.rows[0].replaceChildren(...[...table.tHead.rows[0].cells].slice(0, 2), ...players.map((one) => element("th", { scope: "col" }, nameOf(one))));

@@ -110,6 +110,9 @@ export function crc32(text) {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
+/** Whether ratings were reset between a round of a player and the one before: their difference is then no result. */
+export const afterReset = (run, one, i) => i > 0 && (run.seasons ?? []).some((season) => season.reset && one.times[i - 1] < season.time && season.time <= one.times[i]);
+
 /** The history of a player, one list a column, and the player's place; null if the site has no such player. */
 export async function player(handle) {
   const site = await manifest();

@@ -1,5 +1,5 @@
 // A rating graph that answers: hover, zoom by wheel, fingers, keys and a slider, a range in the address, pictures to save.
-import { contestAddress, day, DAY, element, format, kind, nouns, places, readable, visible } from "./data.js";
+import { afterReset, contestAddress, day, DAY, element, format, kind, nouns, places, readable, visible } from "./data.js";
 import { drawing, shape, sign } from "./drawing.js";
 import { layout, nameOf, shown, SIZES, wholeSpan } from "./geometry.js";
 import { save } from "./saving.js";
@@ -153,7 +153,7 @@ export function draw(figure, run, players, view = "rating") {
   function aboutOne([time, value, i]) {
     const one = players[0];
     if (view === "place") return [element("b", {}, day(time)), `Place ${count(one.places[i])} of ${count(one.of[i])}`];
-    const change = i ? ` (${show.change(one.rating[i - 1], one.rating[i])})` : " (new)";
+    const change = afterReset(run, one, i) ? " (after a reset)" : i ? ` (${show.change(one.rating[i - 1], one.rating[i])})` : " (new)";
     const title = visible(show.title(value));
     return [contestOf(one, i), one.place[i] === null ? day(time) : `${day(time)} · place ${one.place[i]} of ${one.n[i]}`, // games have none
       element("br"), "Rating ", worth(value), change, title ? `, ${title}` : "",

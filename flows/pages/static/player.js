@@ -1,5 +1,5 @@
 // The page of a player: the graph, and on the static site all values.
-import { contestAddress, day, element, format, isSame, json, kind, manifest, nouns, once, placeText, player, playerAddress, root, run, SCORES, version, visible } from "./data.js";
+import { afterReset, contestAddress, day, element, format, isSame, json, kind, manifest, nouns, once, placeText, player, playerAddress, root, run, SCORES, version, visible } from "./data.js";
 import { search } from "./search.js";
 import { drawAsked, start } from "./graph.js";
 import { bestMatch, picker } from "./picker.js";
@@ -59,7 +59,7 @@ function career(site, show, one) {
   const signed = (before) => element("span", { class: show.direction(before, rating) }, show.change(before, rating));
   const put = (name, ...children) => field(name).replaceChildren(...children);
   const last = one.rating.at(-2);
-  put("change", last === undefined ? "new" : signed(last), " ", small(day(one.times.at(-1))));
+  put("change", last === undefined ? "new" : afterReset(site, one, one.times.length - 1) ? "after a reset" : signed(last), " ", small(day(one.times.at(-1))));
   const since = site.last_time_seconds - YEAR;
   const before = site.last_time_seconds ? one.times.findLastIndex((time) => time && time <= since) : -1;
   put("change_year", ...(before < 0 ? ["– ", small("no rating before")] : [signed(one.rating[before]), ...(before === one.times.length - 1 ? [" ", small("inactive")] : [])]));
@@ -112,7 +112,7 @@ function rounds(site, show, one) {
     one.games ? listed(one.handle, one.ids[i], one.games[i]) : element("td", {}, String(one.place[i]), element("small", {}, ` / ${one.n[i]}`)),
     ...(site.has_performance ? [element("td", { class: show.tier(one.perf[i]) }, show.number(one.perf[i]))] : []),
     element("td", { class: show.tier(one.rating[i]) }, show.number(one.rating[i])),
-    element("td", {}, i ? element("span", { class: show.direction(one.rating[i - 1], one.rating[i]) }, show.change(one.rating[i - 1], one.rating[i])) : "new"));
+    element("td", {}, afterReset(site, one, i) ? "after a reset" : i ? element("span", { class: show.direction(one.rating[i - 1], one.rating[i]) }, show.change(one.rating[i - 1], one.rating[i])) : "new"));
   const [body, older] = [page.querySelector("tbody"), page.querySelector("[data-older]")];
   let next = one.times.length;
   const add = () => {

@@ -183,6 +183,11 @@ def _rows(run: PublishedRun, found: BoardPage, choice: Choice) -> dict[str, Any]
         rows["recent"] = [
             [rating for rating in run.recent_ratings(player, N_POINTS, stop) if isfinite(rating)] for player in players
         ]
+        if len(run.reset_rounds):  # the last change begins at the rating that a player brought to the round
+            last = run.last_changes(stop)
+            for player, recent in zip(players, rows["recent"], strict=True):
+                if len(recent) > 1 and isfinite(last[player]):
+                    recent[-2] = recent[-1] - float(last[player])
     else:
         rows |= of_season(found.rows)
     if COUNTRY in run.attributes:
