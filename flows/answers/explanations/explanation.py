@@ -58,8 +58,8 @@ class Explanation:
     ``expected_place``: from 1: half, and the chances of all participants to finish before the player, who counts half;
     by the system's own model and the beliefs before the contest.
     ``perf``: performance, rating points; None in systems without.
-    ``mu_before``, ``sigma_before``, ``rating_before``: after the player's round before, and the resets since then; of a
-    newcomer if there is none.
+    ``mu_before``, ``sigma_before``, ``rating_before``: after the player's round before; of a newcomer if there is none;
+    after a reset, those brought to the round.
     ``mu_prior``, ``sigma_prior``: the belief brought to the round, after the diffusion.
     ``from_mu``, ``from_sigma_before``, ``from_sigma``, ``from_offset``, ``from_shift``: the parts of the ``change`` of
     the rating: of ``mu``; of ``sigma`` by the diffusion before the round; of ``sigma`` by the result; of the system's
@@ -170,7 +170,8 @@ def explain(
         raise LakeError(f"contest {contest_id} is one of teams; only contests of individuals can be explained")
     mu, sigma, last_round, latest = _before(rounds, row, display)
     steps = _steps(rounds, row, display, mu, sigma, last_round, latest)
-    mu, sigma = (steps[-1].mu, steps[-1].sigma) if steps else (mu, sigma)
+    if steps:  # as everywhere, the change begins at the rating brought to the first contest after a reset
+        mu, sigma, last_round = row["mu_prior"], row["sigma_prior"], index - 1
     explanation = Explanation(
         handle=name,
         contest_id=contest_id,

@@ -62,10 +62,14 @@ def explanation_table(found: Explanation, form: RatingFormat) -> Table:
         before = form.belief(step.mu_before), form.belief(step.sigma_before), form.rating(step.rating_before)
         table.add_row(Text(first), *before)
         first = f"after the reset of season {cell(step.season)}, {form.change(step.change)}"
+    last = found.resets[-1] if found.resets else None
+    mu, sigma = (found.mu_before, found.sigma_before) if last is None else (last.mu, last.sigma)
+    rating = form.rating(found.rating_before)
     table.add_row(
-        Text(first), form.belief(found.mu_before), form.belief(found.sigma_before), form.rating(found.rating_before)
+        Text(first), form.belief(mu), form.belief(sigma), rating if last is None else form.rating(last.rating)
     )
-    table.add_row("brought to the contest", form.belief(found.mu_prior), form.belief(found.sigma_prior), "")
+    brought = "" if last is None else rating
+    table.add_row("brought to the contest", form.belief(found.mu_prior), form.belief(found.sigma_prior), brought)
     table.add_row("after the contest", form.belief(found.mu), form.belief(found.sigma), form.rating(found.rating))
     table.add_section()
     parts = [

@@ -148,7 +148,10 @@ def test_explain__across_a_reset_lists_it_as_a_step(seasons: Lake, tmp_path: Pat
     assert (step.mu_before, step.sigma_before) == (before["mu"], before["sigma"])
     assert (step.mu, found.mu_before, found.mu_prior) == (first["mu_prior"],) * 3
     assert step.mu == 1500.0 + 0.5 * (before["mu"] - 1500.0)
-    assert found.change == pytest.approx(found.rating - step.rating)
+    history = RatedRun(lake, "run").player(handles[player])
+    rounds = history.rows.column("round_index").to_pylist()
+    assert found.change == pytest.approx(history.changes[rounds.index(first["round_index"])])
+    assert found.change == pytest.approx(found.rating - found.rating_before)
     assert found.change == pytest.approx(found.from_mu + found.from_sigma_before + found.from_sigma + found.from_offset)
     assert found.caps is not None
     assert found.caps.largest_fall < first["mu"] - first["mu_prior"] < found.caps.largest_rise
