@@ -74,29 +74,6 @@ def test_process__of_a_run_that_another_one_rates_names_its_holder(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_process__refuses_matches_while_its_database_is_away(tmp_path: Path) -> None:
-    from helpers.database_servers import USER, postgres
-
-    with postgres() as server, rated(tmp_path, "--log", server.url_of(USER)) as (process, address, _):
-
-        def send(name: str) -> httpx.Response:
-            return httpx.post(f"{address}/matches", json=duel(name), timeout=TIMEOUT)
-
-        first = send("1")
-        server.stop()
-        away = send("2")
-        assert (away.status_code, "retry-after" in away.headers, "127.0.0.1" in away.text) == (503, True, False)
-        assert httpx.get(f"{address}/players/ada", timeout=TIMEOUT).json()["n_rounds"] == 1
-        server.start()
-        while (answer := send("2")).status_code == 503:
-            pass
-        assert (answer.status_code, answer.json()["sequence"]) == (201, 2)
-        assert send("1").content == first.content
-        process.terminate()
-        assert b"the log takes no matches: postgresql://" in process.communicate(timeout=TIMEOUT)[1]
-
-
-@pytest.mark.slow
 def test_process__reads_its_tokens_again_at_sighup(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
 
