@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ..answers.leaderboard import places_among
 from ..common.times import AGES, parse_span
-from ..pages.links import SiteLinks
+from ..pages.links import SiteLinks, short
 from ..pages.views import leaderboard as leaderboard_page
 from ..results.ranks import are_active
 from .content import SiteContent
@@ -20,6 +20,8 @@ from .games import BestWins
 from .recent import RecentRatings
 from .shards import PAGE_ROWS, board_pages
 
+SEASONS = "seasons"  # the folder of the pages of seasons
+LISTED = 6  # seasons with a link on every leaderboard
 FULL_PAGES = 10  # of all players, with all columns: that of the titles, the line of the last ratings, mu, and links
 
 Mask = npt.NDArray[np.bool_]
@@ -61,9 +63,21 @@ class SiteBoards:
             titled=full or step(data["rating"][0]) != step(data["rating"][-1]), switch=self.switch(links, False),
         )  # fmt: skip
 
-    def switch(self, links: SiteLinks, active: bool) -> list[tuple[str, str, bool]]:
-        """The choice between the active players and all."""
-        return self._switch(links.page("active"), links.leaderboard(0), self._board.num_rows, active)
+    def switch(self, links: SiteLinks, active: bool | None) -> list[tuple[str, str, bool]]:
+        """The choice between the active players, all, and those of a season; ``active`` None: a season."""
+        found = self._switch(links.page("active"), links.leaderboard(0), self._board.num_rows, active is True)
+        found = [(text, address, current and active is not None) for text, address, current in found]
+        return found + [
+            (f"Season {short(name)}", links.page(f"{SEASONS}/{number}"), False) for name, number in self._seasons
+        ]
+
+    @cached_property
+    def _seasons(self) -> list[tuple[str, int]]:
+        """The name and the number of the last seasons, latest first."""
+        if not self._content.has("seasons"):
+            return []
+        rows = self._content.seasons.select(["name", "event_id", "n_rounds"]).to_pylist()[::-1]
+        return [(row["name"], row["event_id"]) for row in rows if row["n_rounds"]][:LISTED]
 
     def some(self, keep: Mask, most: int, **more: Any) -> dict[str, Any]:
         """The best ``most`` of some players, with their places among each other and among all."""

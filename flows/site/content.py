@@ -15,11 +15,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..answers.contests import N_WINNERS, Winner
+from ..answers.lake_rows import LakeRows
+from ..answers.leaderboard import season_leaderboard
+from ..answers.seasonal.figures import SEASON_ROUNDS
 from ..common.brand import UNBRANDED
+from ..events.seasons import Season, seasons_of
 from ..pages.places import place_columns
 from ..publication.content import Content
 from ..publication.states import digest_of_rows
 from ..results.attributes import COUNTRY, NAME, attribute_names, values_by_handle, values_of
+from ..results.components import groups_in, with_large
+from ..results.ranks import chosen, ranked
 
 _MEANING = 3  # increased by a release with other data for the same rounds; all are then written again
 _DIGEST_BYTES = 10  # of a file's name
@@ -104,6 +110,15 @@ class SiteContent(Content):
         if len(self.components.sizes) > 1:
             found["component"] = self.components.of[player.to_numpy()].tolist()
         return found
+
+    def season_boards(self) -> Iterator[tuple[Season, pa.Table]]:
+        """The players of each season that has rounds, best first, the latest one first; those with a place."""
+        rows, options = LakeRows(self._lake, self.run, self._deviations), self.places.changed(min_rounds=1)
+        for season in reversed(seasons_of(self._dataset.events(), self._rated.ends)):
+            if season.n_rounds:
+                board = with_large(season_leaderboard(rows, season), options.min_rounds)
+                board = ranked(board, options, self.uncertainty, groups_in(board), SEASON_ROUNDS)
+                yield season, chosen(board, "hide")
 
     @cached_property
     def names(self) -> dict[str, str]:

@@ -26,13 +26,14 @@ from ..pages.views import contest_list
 from ..pages.views import contests as contests_page
 from ..pages.views import distribution as distribution_page
 from ..pages.views import groups as groups_page
+from ..pages.views import leaderboard as leaderboard_page
 from ..pages.views import periods as periods_page
 from ..results.attributes import attribute_names, grouping, values_of
 from ..results.components import compared_in
 from ..results.groups import groups_of, has_value
 from ..results.ranks import chosen
 from ..results.rated_rounds import LeaderboardBuilder
-from .boards import SiteBoards
+from .boards import SEASONS, SiteBoards
 from .content import Round, SiteContent, digest
 from .games import BestWins, ratings_around
 from .past import SitePast
@@ -307,6 +308,19 @@ class SiteParts:
         if self._boards.has_times:
             context = self._boards.active_ones(PAGE_ROWS, self._links("active.html"))
             self._files.page("active.html", self._render("leaderboard", "active.html", context))
+
+    def seasons(self) -> None:
+        """The leaderboard of each season; none without seasons."""
+        if not self._content.has("seasons"):
+            return
+        for season, board in self._content.season_boards():
+            path = f"{SEASONS}/{season.event.event_id}.html"
+            switch = self._boards.switch(self._links(path), None)
+            switch = [(text, link, link.endswith(path)) for text, link, _ in switch]
+            shown = board.slice(0, PAGE_ROWS)
+            more: dict[str, Any] = {"total": board.num_rows, "switch": switch}
+            context = leaderboard_page.season_board(shown, self._content.places, season.name, **more)
+            self._files.page(path, self._render("leaderboard", path, context))
 
     def groups(self) -> dict[str, str]:
         """The groups of players, as data and as a page, and the leaderboard of each group on it; empty without any."""

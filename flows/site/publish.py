@@ -131,6 +131,7 @@ def _write(
         **parts.search(),
     }
     parts.active()
+    parts.seasons()
     files.page("manifest.json", encode(manifest))
     files.switch(parts.shells(contests), parts.index())
     removed = files.clean()

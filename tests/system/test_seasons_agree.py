@@ -14,6 +14,7 @@ from helpers.games import DAY
 from helpers.lakes import contest, lake_of, rate_run, synthetic
 
 from ranklake import Ratings
+from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.events.start import season_event
 from ranklake.flows.publication.publish import publish
@@ -138,6 +139,14 @@ def test_changes_on_the_static_site__leave_resets_out_as_the_server_does(tmp_pat
     rate_run(lake)
     publish(lake, "run")
     publish_site(lake, "run", str(tmp_path / "site"))
+    rows = [RatedRun(lake, "run").leaderboard(season=name).to_pylist() for name in ("a", "b")]
+    for number, shown in enumerate(rows):
+        page = (tmp_path / f"site/v/000001/seasons/{number}.html").read_text()
+        assert re.findall(r"<tr><td>\d.*?h=[^>]*>([^<]*)<", page) == [
+            row["handle"] for row in shown if not row["provisional"]
+        ]
+        assert f"Leaderboard: season {'ab'[number]}" in page
+    assert "Season b" in (tmp_path / "site/index.html").read_text()
     run, n = open_published(lake, "run"), 0
     for path in (tmp_path / "site/data/contests").glob("*.json.gz"):
         shown = json.loads(gzip.decompress(path.read_bytes()))

@@ -16,6 +16,7 @@ from ...answers.run import PublishedRun
 from ...common.times import AGES, parse_span, utc
 from ...events.seasons import Season
 from ...results.attributes import COUNTRY
+from ...results.places import PlaceOptions
 from ..links import ServerLinks, day
 from ..places import place_columns
 from ..sparkline import N_POINTS
@@ -193,6 +194,17 @@ def _rows(run: PublishedRun, found: BoardPage, choice: Choice) -> dict[str, Any]
     if COUNTRY in run.attributes:
         rows["country"] = run.values(COUNTRY, found.rows.column("player"))
     return rows
+
+
+def season_board(rows: pa.Table, places: PlaceOptions, name: str, **more: Any) -> dict[str, Any]:
+    """A single page of the leaderboard of a season, as the static site has it."""
+    columns = {column: rows.column(column).to_pylist() for column in _BOARD}
+    if "place_high" not in rows.column_names:
+        del columns["mu"]
+    columns |= place_columns(rows, places) | of_season(rows)
+    shown = _shown(columns)
+    heads = [(order, _OF_SEASON.get(text, text), kind, "") for order, text, kind in COLUMNS if text in shown]
+    return board(columns, heads=heads, heading=f"season {name}", **more)
 
 
 def of_season(rows: pa.Table) -> dict[str, Any]:
