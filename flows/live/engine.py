@@ -174,7 +174,7 @@ class LiveRuns:
             folders = [layout.dataset_folder(names[0]), *(layout.run_folder(config.run) for config in configs)]
             lease, *leases = [held.enter_context(hold_lease(lake, folder, "rated", steal=steal)) for folder in folders]
             of_runs = dict(zip((config.run for config in configs), leases, strict=True))
-            dataset = open_dataset(lake, names[0], options.games)
+            dataset = open_dataset(lake, names[0], lease, options.games)
             for config in configs:
                 check_run(config, dataset)
             rules = rules_of(configs, dataset, options.limits)
@@ -186,7 +186,7 @@ class LiveRuns:
             writer.finish(now - options.grace)
 
             def load() -> OpenedRuns:
-                dataset = open_dataset(lake, names[0], options.games)
+                dataset = open_dataset(lake, names[0], lease, options.games)
                 opened = [open_run(lake, config, dataset, of_runs[config.run], on_compile) for config in configs]
                 record, _ = read_record(lake, dataset.name)
                 runs = OpenedRuns(lake, dataset, opened, record, options.period, rules)

@@ -11,8 +11,6 @@ from ranklake.rating_kernels.core.ragged import from_stored
 from ranklake.rating_kernels.warm import warm_part
 from ranklake.storage import Dataset, Lake, MissingError, Run
 from ranklake.storage.datasets.tables.games import GAMES_KIND
-from ranklake.storage.datasets.tables.rows import table_of
-from ranklake.storage.lake import parquet
 from ranklake.storage.leases.lease import Lease
 
 from ..common.adapters import ContestFacts
@@ -23,7 +21,7 @@ from ..events.resets import DueReset, due_resets
 from ..rating.config import RunConfig
 from ..rating.plan import Plan
 from ..rating.player_state import newcomers_with_state, with_state
-from ..rating.rate import RateOptions, rate_under
+from ..rating.rate import RateOptions, rate_under, truncated_run
 from ..results.display import Display
 from ..results.places import PlaceOptions
 from .matches.beliefs import LiveBeliefs
@@ -46,20 +44,23 @@ class OpenedRun:
     resets: list[DueReset]
 
 
-def open_dataset(lake: Lake, name: str, games: bool) -> Dataset:
-    """The data set, or one without contests under a name that no data set has: of games, or of contests."""
+def open_dataset(lake: Lake, name: str, lease: Lease, games: bool) -> Dataset:
+    """The data set; if there is none, it is made, without contests: of games, or of contests.
+
+    Raises LakeError: the lake has runs over the data set, but has lost it.
+    """
     try:
         return Dataset.open(lake, name)
     except MissingError:
-        metadata = {"n_players": "0", "player_parts": "", **({"kind": GAMES_KIND} if games else {})}
-        data = parquet.encode(table_of([]), "contests", metadata).to_pybytes()
-        return Dataset(lake, name, parquet.decode(data, "contests", ""))
+        with Dataset.ingest_under(lake, name, lease, games, create=True):
+            pass
+        return Dataset.open(lake, name)
 
 
 def open_run(
     lake: Lake, config: RunConfig, dataset: Dataset, lease: Lease, on_compile: CompileCallback = announce
 ) -> OpenedRun:
-    """Rate what the run lacks, under its lease, and read its beliefs.
+    """Rate what the run lacks, under its lease, and read its beliefs; a new run is made, with its configuration.
 
     Raises as :func:`ranklake.flows.rating.rate.rate`.
     """
@@ -69,9 +70,10 @@ def open_run(
     for part in parts:
         warm_part(part)
     if not dataset.contests.num_rows:
-        display = _display(config, None)
-        beliefs = LiveBeliefs(display, config.skipping, None, _state_of_newcomers(config, dataset))
-        return OpenedRun(config, beliefs, Events(), PlaceOptions.from_json(config.places or {}), due_resets(dataset))
+        Run.take_over(lake, config.run, lease)
+        run = truncated_run(lake, config, Plan.of(config, dataset), lease)
+        beliefs = LiveBeliefs(Display.of(run), config.skipping, None, _state_of_newcomers(config, dataset))
+        return OpenedRun(config, beliefs, Events(), PlaceOptions.of_run(run), due_resets(dataset))
     with Threads() as engine:
         rate_under(lease, lake, config, engine, RateOptions(on_compile=on_compile))
     run = Run.open(lake, config.run)
@@ -84,18 +86,9 @@ def open_run(
     if plan.state:
         store.restore(with_state(store.columns(), plan.state))
     state_of = _state_of_newcomers(config, dataset)
-    beliefs = LiveBeliefs(_display(config, run), config.skipping, store, state_of)
+    beliefs = LiveBeliefs(Display.of(run), config.skipping, store, state_of)
     resets = [reset for reset in plan.resets if reset.round_index >= plan.n_rounds]
     return OpenedRun(config, beliefs, _events(dataset, plan), PlaceOptions.of_run(run), resets)
-
-
-def _display(config: RunConfig, run: Run | None) -> Display:
-    if run is not None:
-        return Display.of(run)
-    system = find_system(config.system)
-    chosen = config.display or {}
-    minimum = chosen.get("minimum", -np.inf)
-    return Display(system, config.params, chosen.get("deviations", system.deviations), minimum)
 
 
 def _events(dataset: Dataset, plan: Plan) -> Events:

@@ -144,7 +144,7 @@ class Dataset:
     def ingest_under(cls, lake: Lake, name: str, lease: Lease, games: bool = False, **options: Any) -> Iterator[Ingest]:
         """As :meth:`ingest`, under a lease of the data set that the caller holds.
 
-        ``options``: ``order``, ``mirror`` and ``rewrite``.
+        ``options``: ``order``, ``mirror``, ``rewrite``, and ``create``: make a new data set even without a contest.
         """
         before = cls._before(lake, name)
         if before is not None and games and before.kind != GAMES_KIND:

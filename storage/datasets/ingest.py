@@ -59,6 +59,7 @@ class Ingest(CorrectionEditor):
         order: IngestOrder = "source",
         mirror: bool = False,
         rewrite: bool = False,
+        create: bool = False,
         lease: Lease | None = None,
         version: str = "",
     ) -> None:
@@ -76,6 +77,7 @@ class Ingest(CorrectionEditor):
         )
         self.moved = 0
         self._order, self._mirror, self._rewrite = order, mirror, rewrite
+        self._create = create and self._contests_before is None  # even without a contest
         self._version = version
         metadata = self._metadata_before = metadata_of(contests.schema)
         self._epoch = begin_epoch(lease, epoch_of(metadata))
@@ -102,7 +104,7 @@ class Ingest(CorrectionEditor):
             self._flush()
             self._arrange()
             self._recompute()
-            kept = self._commit() if self._changed else None
+            kept = self._commit() if self._changed or self._create else None
         except BaseException:
             discard(self._lake, self._name, self._written)
             raise

@@ -17,6 +17,7 @@ from ranklake.flows.live.log.records import LogUnavailableError
 from ranklake.flows.live.matches.match import Match, MatchRules, read_match
 from ranklake.flows.live.matches.outcomes import Outcomes
 from ranklake.flows.live.periods import closing
+from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.lake.errors import LeaseHeldError
 
@@ -259,3 +260,17 @@ def test_check__stops_the_writing_at_a_number_that_differs(tmp_path: Path, monke
             assert bool(runs.mismatch) == faulty
             assert isinstance(one(runs, game("last")), Answer)
             assert ("another mu, by up to 0.5" in runs.failure) == faulty
+
+
+def test_new_run__is_in_the_lake_before_its_first_round(tmp_path: Path) -> None:
+    log = MemoryLog()
+    with opened(tmp_path, log) as runs:
+        one(runs, game())
+    lake = Lake.open(tmp_path)
+    assert Dataset.open(lake, "games").contests.num_rows == 0
+    (config,) = resolve_runs(lake, None, ["run"], [], ())
+    assert (config.dataset, config.system) == ("games", "elo")
+    with pytest.raises(ValueError, match="glicko2"):
+        resolve_runs(lake, None, ["run"], ["glicko2"], ())
+    with LiveRuns.open(lake, [config], log, HOUR, now=START + 60) as runs:
+        assert runs.player("run", "ada")[0] is not None
