@@ -66,7 +66,7 @@ class PeriodWriter:
         self._covariates, self._lease, self._leases, self._configs = covariates, lease, leases, configs
         self._resets, self._check = resets, check
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="ranklake-periods")
-        self._writing: Future[LiveRecord] | None = None
+        self._writing: Future[tuple[LiveRecord, str]] | None = None
         self.failure = self.mismatch = ""
         self._retry_at = 0.0
 
@@ -129,11 +129,14 @@ class PeriodWriter:
             return None
         writing, self._writing = self._writing, None
         try:
-            record = writing.result()
+            record, difference = writing.result()
         except Exception as error:  # the process goes on serving
             self.fail(f"period {period_name(period.number, self._length)}: {error}")
             return None
-        self.failure = self.mismatch
+        self.failure = ""
+        if difference:
+            self.mismatch = difference
+            self.fail(difference)
         return record
 
     @property
@@ -150,18 +153,18 @@ class PeriodWriter:
         """Wait until the period that is being written is in the lake."""
         self._worker.shutdown()
 
-    def _write(self, period: LivePeriod) -> LiveRecord:
+    def _write(self, period: LivePeriod) -> tuple[LiveRecord, str]:
+        """Write a period; returns the record, and how rounds computed again differ, if they do."""
+        difference = ""
         record = self._write_period(period.number, period.first, period.last, tuple(period.others))
         for run, config in self._configs.items():
             outcomes = period.outcomes.get(run, Outcomes())
             write_rounds(self._leases[run], self._lake, config, outcomes, period.copies[run].columns())
-            if self._check:
+            if self._check and not difference:
                 with Threads(1) as engine:
                     _, problems = replay_last(self._lake, run, engine, [])
-                if problems:
-                    self.mismatch = problems[0]
-                    self.fail(problems[0])
-        return record
+                difference = next(iter(problems), "")
+        return record, difference
 
     def _write_period(self, number: int, first: int, last: int, others: tuple[int, ...]) -> LiveRecord:
         name, end = period_name(number, self._length), period_end(number, self._length)
