@@ -150,6 +150,7 @@ class _Batch(msgspec.Struct, forbid_unknown_fields=True):
 _SENT, _BATCH = msgspec.json.Decoder(_Sent), msgspec.json.Decoder(_Batch)
 _STORED = msgspec.json.Decoder(Match)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 _PATH = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
 
 
@@ -203,13 +204,14 @@ def split_batch(data: bytes, limits: MatchLimits = _LIMITS) -> list[msgspec.Raw]
 
 def error_of(error: Exception) -> MatchError:
     """A decoding error with a JSON pointer."""
-    text = str(error)
-    found = _PATH.search(text)
-    if found is None:
-        return MatchError("", f"no valid JSON: {text}" if not isinstance(error, msgspec.ValidationError) else text)
-    steps = re.findall(r"\[(\d+|\.\.\.)\]|\.([^.\[]+)", found[1])
-    pointer = "".join(f"/{number or name}" for number, name in steps)
-    return MatchError(pointer, text[: found.start()])
+    text, pointer = str(error), ""
+    if (found := _PATH.search(text)) is not None:
+        steps = re.findall(r"\[(\d+|\.\.\.)\]|\.([^.\[]+)", found[1])
+        pointer, text = "".join(f"/{number or name}" for number, name in steps), text[: found.start()]
+    if (unknown := _UNKNOWN.fullmatch(text)) is not None:
+        return MatchError(f"{pointer}/{unknown[1]}", "an unknown field; `/openapi.json` has the known ones")
+    is_json = bool(pointer) or isinstance(error, msgspec.ValidationError)
+    return MatchError(pointer, text if is_json else f"no valid JSON: {text}")
 
 
 def first_difference(known: Match, sent: Match) -> str:
