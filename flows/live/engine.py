@@ -31,7 +31,7 @@ from .matches.match import Match, MatchError, MatchLimits, MatchRules, first_dif
 from .opening import open_dataset, open_run
 from .periods.calendar import PeriodLength, period_end
 from .periods.closing import PeriodWriter
-from .periods.logged import LoggedChange, change_entry, entry_of, match_of
+from .periods.logged import LoggedChange, Tail, change_entry, entry_of, match_of
 from .periods.record import read_record
 from .rebase import Rebase, Rebased
 from .refusals import check_run, rules_of
@@ -183,18 +183,18 @@ class LiveRuns:
             by_name = {config.run: config for config in configs}
             writer = PeriodWriter(*facts, lease, of_runs, by_name, resets, options.check)
             held.callback(writer.close)
-            writer.finish(now - options.grace)
+            tail = writer.finish(now - options.grace)
 
-            def load() -> OpenedRuns:
+            def load(tail: Tail | None = None) -> OpenedRuns:
                 dataset = open_dataset(lake, names[0], lease, options.games)
                 opened = [open_run(lake, config, dataset, of_runs[config.run], on_compile) for config in configs]
                 record, _ = read_record(lake, dataset.name)
                 runs = OpenedRuns(lake, dataset, opened, record, options.period, rules)
-                runs.replay(log)
+                runs.replay(log, tail)
                 pa.default_memory_pool().release_unused()  # 100 bytes a player, of the files that were read
                 return runs
 
-            yield cls(load(), log, options, writer, now, load)
+            yield cls(load(tail), log, options, writer, now, load)
 
     @property
     def names(self) -> list[str]:

@@ -25,7 +25,7 @@ from .matches.players import Players
 from .matches.rounds import Accepted, contest_rows, games_rows, handles_of
 from .opening import OpenedRun
 from .periods.calendar import PeriodLength, period_end, period_number
-from .periods.logged import PART, match_of, removed_after, with_bans, with_time
+from .periods.logged import PART, Tail, match_of, read_tail, removed_by, with_bans, with_time
 from .periods.period import LivePeriod
 from .periods.record import LiveRecord, WrittenPeriod
 from .periods.stored import StoredOutcomes
@@ -72,24 +72,31 @@ class OpenedRuns:
         """The names of the runs."""
         return list(self._runs)
 
-    def replay(self, log: Log) -> None:
-        """Rate the further records of the log, without matches that any of them removes."""
-        self.removed |= removed_after(log, self.last + 1)
-        group: list[Match] = []
-        first, received = 0, 0.0
+    def replay(self, log: Log, tail: Tail | None = None) -> None:
+        """Rate the further records of the log, without matches that any of them removes.
+
+        ``tail``: these records and perhaps some before; None: to be read.
+        """
+        self.removed |= removed_by(log, read_tail(log, self.last + 1) if tail is None else tail)
+        group: list[Record] = []
+
+        def take() -> None:
+            if group:
+                self._take(group[0].sequence, list(map(match_of, group)), [record.received for record in group])
+                group.clear()
+
+        ends = 0.0  # of the time in which records join the group: their period ends then, or a reset is due
         for record in log.read(self.last + 1):
             is_match = record.kind == "match" and record.sequence not in self.removed
-            if group and (record.received != received or len(group) == PART or not is_match):
-                self._take(first, group, received)
-                group = []
-            if not is_match:
+            if record.received >= ends or len(group) == PART or not is_match:
+                take()
+            if is_match:
+                if not group:
+                    ends = self._end_of_group(record.received)
+                group.append(record)
+            else:
                 self.note(record)
-                continue
-            if not group:
-                first, received = record.sequence, record.received
-            group.append(match_of(record))
-        if group:
-            self._take(first, group, received)
+        take()
 
     def note(self, record: Record) -> None:
         """Take a record that rates no match: a change, or a match that is removed."""
@@ -127,7 +134,7 @@ class OpenedRuns:
 
     def rate(self, first: int, matches: Sequence[Match], received: float) -> dict[str, list[Result]]:
         """Rate matches that the log has, the first one with the sequence number ``first``; their results by run."""
-        rated = self._take(first, matches, received)
+        rated = self._take(first, matches, [received] * len(matches))
         return {
             name: results_of(run.beliefs.display, matches, rated[name], self._of_games)
             for name, run in self._runs.items()
@@ -174,14 +181,19 @@ class OpenedRuns:
             found[name] = results_of(run.beliefs.display, [match], rated, self._of_games)[0]
         return found
 
-    def _take(self, first: int, matches: Sequence[Match], received: float) -> dict[str, Rated]:
-        """Rate matches in order and keep the results."""
-        self._reset(received)
-        period = self._open_period(first, received)
-        given = [with_time(match, received) for match in matches]
+    def _end_of_group(self, received: float) -> float:
+        """Before which time, UTC seconds, records can be rated together with one of a time."""
+        end = period_end(period_number(int(received), self._length), self._length)
+        return min([end, *(reset for reset in self._resets if reset > received)])
+
+    def _take(self, first: int, matches: Sequence[Match], received: Sequence[float]) -> dict[str, Rated]:
+        """Rate matches of one period in order and keep the results; no reset is due between them."""
+        self._reset(received[0])
+        period = self._open_period(first, received[0])
+        given = list(map(with_time, matches, received))
         times: list[int] = []
         if self._has_aliases:  # of a period, its end counts: about when its games are accepted
-            of_match = [int(received) if self._of_games else one.time for one in given]
+            of_match = [int(at) if self._of_games else one.time for one, at in zip(given, received, strict=True)]
             times = [
                 time
                 for one, time in zip(given, of_match, strict=True)

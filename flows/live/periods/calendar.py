@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Seconds = TypeVar("Seconds", int, npt.NDArray[np.int64])
 
 PeriodLength: TypeAlias = Literal["hour", "day", "week"]
 
@@ -12,8 +17,8 @@ _SECONDS = {"hour": 3_600, "day": 86_400, "week": 7 * 86_400}
 _MONDAY = 4 * 86_400  # 1970-01-05
 
 
-def period_number(seconds: int, length: PeriodLength) -> int:
-    """The number of the period of a time, as of :func:`ranklake.flows.sources.games.periods.number_of_period`."""
+def period_number(seconds: Seconds, length: PeriodLength) -> Seconds:
+    """The number of the period of a time, or of each of some times: those of ``flows.sources.games.periods``."""
     return (seconds - (_MONDAY if length == "week" else 0)) // _SECONDS[length]
 
 

@@ -25,7 +25,7 @@ from ..log.records import Log
 from ..matches.outcomes import Outcomes
 from .calendar import PeriodLength, period_end
 from .commits import rewrite_period, write_period, write_rounds
-from .logged import change_of, matches_between, period_bounds, with_bans
+from .logged import Tail, matches_between, period_bounds, read_tail, with_bans
 from .period import LivePeriod
 from .record import LiveRecord, WrittenPeriod, read_record
 
@@ -70,24 +70,26 @@ class PeriodWriter:
         self.failure = self.mismatch = ""
         self._retry_at = 0.0
 
-    def finish(self, now: float) -> None:
+    def finish(self, now: float) -> Tail:
         """Write all periods that have ended and that the data set does not have, and remove matches from those that it
-        has, without the rounds of runs.
+        has, without the rounds of runs; returns the records that the data set did not have.
         """
         record, _ = read_record(self._lake, self._dataset)
-        removed = self.correct()
-        bounds = period_bounds(self._log, record.last + 1, self._length, self._resets, removed)
-        for number, first, last, others in bounds:
+        tail = read_tail(self._log, record.last + 1)
+        removed = self._correct(record, tail)
+        for number, first, last, others in period_bounds(tail, self._length, self._resets, removed):
             if period_end(number, self._length) <= now:
                 self._write_period(number, first, last, others)
+        return tail
 
-    def correct(self) -> set[int]:
-        """Remove the matches that records after the last written period remove, from the periods that have them.
-
-        Returns the sequence numbers of all of these matches.
-        """
+    def correct(self) -> None:
+        """Remove the matches that records after the last written period remove, from the periods that have them."""
         record, _ = read_record(self._lake, self._dataset)
-        changes = [change_of(one) for one in self._log.read(record.last + 1) if one.kind == "remove"]
+        self._correct(record, read_tail(self._log, record.last + 1))
+
+    def _correct(self, record: LiveRecord, tail: Tail) -> set[int]:
+        """As :meth:`correct`; returns the sequence numbers of all removed matches."""
+        changes = tail.removals
         found = self._log.find([change.name for change in changes]) if changes else []
         of_period: defaultdict[WrittenPeriod, dict[str, str]] = defaultdict(dict)
         sequences = {match.id: match.sequence for match in found if match is not None}

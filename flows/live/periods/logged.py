@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from ..log.records import Entry, Kind, Log, Record
 from ..matches.match import Match
@@ -51,9 +55,36 @@ def change_of(record: Record) -> LoggedChange:
     return _CHANGE.decode(record.body)
 
 
-def removed_after(log: Log, first: int) -> set[int]:
-    """The sequence numbers of the matches that the records from ``first`` on remove."""
-    names = [change_of(record).name for record in log.read(first) if record.kind == "remove"]
+class Tail(NamedTuple):
+    """The records of a log from one on, without the matches.
+
+    ``first``: sequence number of the first record. ``received``: of every record, UTC seconds.
+    ``changes``: the records that are no matches.
+    """
+
+    first: int
+    received: array[float]
+    changes: Sequence[Record]
+
+    @property
+    def removals(self) -> list[LoggedChange]:
+        """The changes that remove matches."""
+        return [change_of(record) for record in self.changes if record.kind == "remove"]
+
+
+def read_tail(log: Log, first: int) -> Tail:
+    """The records from ``first`` on, in one pass."""
+    received, changes = array("d"), []
+    for record in log.read(first):
+        received.append(record.received)
+        if record.kind != "match":
+            changes.append(record)
+    return Tail(first, received, changes)
+
+
+def removed_by(log: Log, tail: Tail) -> set[int]:
+    """The sequence numbers of the matches that records of a tail remove."""
+    names = [change.name for change in tail.removals]
     return {record.sequence for record in log.find(names) if record is not None} if names else set()
 
 
@@ -95,22 +126,20 @@ def matches_between(log: Log, first: int, last: int, others: Collection[int]) ->
 
 
 def period_bounds(
-    log: Log, first: int, length: PeriodLength, resets: Sequence[int], removed: Collection[int]
+    tail: Tail, length: PeriodLength, resets: Sequence[int], removed: Collection[int]
 ) -> Iterator[tuple[int, int, int, tuple[int, ...]]]:
-    """The periods of the records from ``first`` on: number, first and last sequence number, records without a match.
+    """The periods of the records of a tail: number, first and last sequence number, records without a match.
 
     ``resets``: times of resets, UTC seconds, ascending; a period ends before each.
     ``removed``: sequence numbers of matches that are removed.
     """
-    key, begin, last, others = (-1, 0), first, first - 1, list[int]()
-    for record in log.read(first):
-        received = int(record.received)
-        of_record = period_number(received, length), bisect_right(resets, received)
-        if of_record != key and last >= begin:
-            yield key[0], begin, last, tuple(others)
-            begin, others = record.sequence, []
-        key, last = of_record, record.sequence
-        if record.kind != "match" or record.sequence in removed:
-            others.append(record.sequence)
-    if last >= begin:
-        yield key[0], begin, last, tuple(others)
+    if not len(tail.received):
+        return
+    received = np.asarray(tail.received).astype(np.int64)
+    number, after = period_number(received, length), np.searchsorted(resets, received, "right")
+    cuts = np.flatnonzero((np.diff(number) != 0) | (np.diff(after) != 0)) + 1
+    others = sorted({*(record.sequence for record in tail.changes), *(one for one in removed if one >= tail.first)})
+    for begin, end in pairwise([0, *cuts.tolist(), len(received)]):
+        first, stop = tail.first + begin, tail.first + end
+        of_period = others[bisect_left(others, first) : bisect_left(others, stop)]
+        yield int(number[begin]), first, stop - 1, tuple(of_period)
