@@ -42,7 +42,7 @@ class DueReset(NamedTuple):
     @property
     def digest(self) -> bytes:
         """Digest of all that ratings depend on."""
-        names = b"" if self.handles is None else json.dumps(self.handles).encode()
+        names = b"" if self.handles is None else json.dumps(self.handles, allow_nan=False).encode()
         return blake2b(self.event.content + names, digest_size=16).digest()
 
     def applied(self, centre: float | None) -> AppliedReset:

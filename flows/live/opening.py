@@ -75,7 +75,7 @@ def open_run(
         beliefs = LiveBeliefs(Display.of(run), config.skipping, None, _state_of_newcomers(config, dataset))
         return OpenedRun(config, beliefs, Events(), PlaceOptions.of_run(run), due_resets(dataset))
     with Threads() as engine:
-        rate_under(lease, lake, config, engine, RateOptions(on_compile=on_compile))
+        rate_under(lease, dataset, config, engine, RateOptions(on_compile=on_compile))
     run = Run.open(lake, config.run)
     config = RunConfig.of(run)
     plan = Plan.of(config, dataset)

@@ -84,19 +84,18 @@ def rate(lake: Lake, config: RunConfig, engine: Engine, options: RateOptions = D
     Raises EngineError: there are no workers, or they were lost too often. As after any error, the committed rounds
     stay, and the next call continues.
     """
-    began = time.perf_counter()
+    dataset = Dataset.open(lake, config.dataset)  # before a lease makes a folder of the run
     if options.dry_run:
-        return checked_plan(Dataset.open(lake, config.dataset), config, options).report()
-    Dataset.open(lake, config.dataset)  # before a lease makes a folder of the run
+        return checked_plan(dataset, config, options).report()
     with hold_lease(lake, layout.run_folder(config.run), f"rate {config.run}", steal=options.steal) as lease:
-        return rate_under(lease, lake, config, engine, options, began)
+        return rate_under(lease, dataset, config, engine, options)
 
 
 def rate_under(
-    lease: Lease, lake: Lake, config: RunConfig, engine: Engine, options: RateOptions = DEFAULTS, began: float = 0.0
+    lease: Lease, dataset: Dataset, config: RunConfig, engine: Engine, options: RateOptions = DEFAULTS
 ) -> RateReport:
-    """As :func:`rate`, under a lease of the run that the caller holds; seconds are counted from ``began``."""
-    dataset = Dataset.open(lake, config.dataset)
+    """As :func:`rate`, under a lease of the run that the caller holds."""
+    began, lake = time.perf_counter(), dataset.lake
     Run.take_over(lake, config.run, lease)
     while True:
         plan = checked_plan(dataset, config, options)

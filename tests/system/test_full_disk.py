@@ -211,7 +211,7 @@ def test_publish__on_a_full_disk_leaves_no_files_that_are_kept_for_a_week(
 def test_full_disk__from_any_operation_on_commands_that_free_space_leave_a_valid_lake(
     command_server: CommandServer, steps: list[Step], tmp_path: Path, command: str
 ) -> None:
-    step = steps[{"compact games": 5, "compact run": 6, "publish": 12}[command]]
+    step = steps[{"compact games": 5, "compact run": 6, "publish": 13}[command]]
     lake = tmp_path / "lake"
     for at in range(0, len(step.operations) + 1, 2):
         put(step.before, lake)

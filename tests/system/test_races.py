@@ -88,7 +88,7 @@ def test_ingest__killed_beside_others_does_not_affect_them(command_server: Comma
 def test_ingest__and_concurrent_manual_corrections_are_both_committed(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
-    ingest, amend, lake = steps[10], steps[AMEND], tmp_path / "lake"
+    ingest, amend, lake = steps[11], steps[AMEND], tmp_path / "lake"
     for first, second in ((ingest, amend), (amend, ingest)):
         put(amend.before, lake)
         running = stop(command_server, first, lake, at=8)
