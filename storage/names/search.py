@@ -79,7 +79,7 @@ class Search:
         for name in names:
             wanted.setdefault(encode("".join(words_of(name))), []).append(name)
         found: dict[str, list[int]] = {}
-        for line, folded in self._equal(wanted):
+        for line, folded in self._equal(wanted) if len(self._rows) else ():
             for name in wanted[folded]:
                 row, text = int(self._rows[line]), self._lines[line]
                 if are_alike(name, text) or (name == text != self.texts[row]):

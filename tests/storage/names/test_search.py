@@ -166,6 +166,7 @@ def test_search__of_an_empty_query_or_of_nothing_finds_nothing() -> None:
     assert [fold(one) for one in ("A B", " a\u00a0b ", "Á\tB")] == ["a b"] * 3
     assert [fold(one) for one in ("Straße", "STRASSE", "STRAẞE", "ΣΊΣΥΦΟΣ", "Ærø", "İı")] == [
         "strasse", "strasse", "strasse", "σισυφοσ", "aero", "ii"]  # fmt: skip
+    assert Search([]).near(" ") == Search([]).near("ada") == []
 
 
 def test_close__are_names_that_are_probably_meant() -> None:
