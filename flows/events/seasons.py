@@ -147,18 +147,9 @@ def seasons_table(
     return pa.Table.from_pylist(facts, schema=OF_SEASONS["seasons"])
 
 
-def season_at(dataset: Dataset, time_seconds: int) -> Season | None:
+def season_at(found: Sequence[Season], time_seconds: int) -> Season | None:
     """The season at a time, UTC seconds; None before the first one."""
-    return _at(seasons(dataset), time_seconds)
-
-
-def _at(found: Sequence[Season], time_seconds: int) -> Season | None:
     return next((one for one in reversed(found) if one.start_seconds <= time_seconds), None)
-
-
-def find_season(dataset: Dataset, name: str) -> Season:
-    """A season of a data set by name; see :func:`season_named`."""
-    return season_named(seasons(dataset), name, ends_of(dataset), dataset.name)
 
 
 def season_named(found: Sequence[Season], name: str, ends: npt.NDArray[np.int64], dataset: str) -> Season:
@@ -168,7 +159,7 @@ def season_named(found: Sequence[Season], name: str, ends: npt.NDArray[np.int64]
     Raises MissingError: there is none; names those that exist.
     """
     if name == CURRENT and found:
-        return _at(found, int(ends.max(initial=0))) or found[0]
+        return season_at(found, int(ends.max(initial=0))) or found[0]
     for one in found:
         if one.name == name:
             return one

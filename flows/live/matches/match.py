@@ -111,11 +111,6 @@ class Match(msgspec.Struct, frozen=True, omit_defaults=True):
     x: dict[str, float] = {}
 
     @property
-    def body(self) -> bytes:
-        """Its JSON: the same bytes for the same content."""
-        return msgspec.json.encode(self)
-
-    @property
     def first_score(self) -> float:
         """The score of the first side of two."""
         if self.score is not None:
@@ -148,7 +143,6 @@ class _Batch(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _SENT, _BATCH = msgspec.json.Decoder(_Sent), msgspec.json.Decoder(_Batch)
-_STORED = msgspec.json.Decoder(Match)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 _PATH = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
@@ -181,11 +175,6 @@ def read_match(data: bytes | msgspec.Raw, rules: MatchRules) -> Match:
     return Match(
         sent.id, sides, sent.time, score, weight, sent.advantage or _ADVANTAGE, _covariates(sent.x or {}, rules)
     )
-
-
-def read_stored(body: bytes) -> Match:
-    """The match of a record of the log."""
-    return _STORED.decode(body)
 
 
 def split_batch(data: bytes, limits: MatchLimits = _LIMITS) -> list[msgspec.Raw]:

@@ -11,8 +11,6 @@ Seconds = TypeVar("Seconds", int, npt.NDArray[np.int64])
 
 PeriodLength: TypeAlias = Literal["hour", "day", "week"]
 
-LENGTHS: tuple[PeriodLength, ...] = ("hour", "day", "week")
-
 _SECONDS = {"hour": 3_600, "day": 86_400, "week": 7 * 86_400}
 _MONDAY = 4 * 86_400  # 1970-01-05
 

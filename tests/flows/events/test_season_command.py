@@ -12,7 +12,7 @@ from helpers.commands import Command
 from helpers.games import DAY, Game, as_periods, ingest_periods
 from helpers.lakes import contest, lake_of
 
-from ranklake.flows.events.seasons import find_season, season_at, seasons
+from ranklake.flows.events.seasons import ends_of, season_at, season_named, seasons
 from ranklake.flows.events.start import check_event, season_event
 from ranklake.storage import Dataset, Lake, LakeError, MissingError
 from ranklake.storage.datasets.tables.events import positions
@@ -54,10 +54,11 @@ def test_season__is_recorded_listed_removed_and_restored(lake: Lake, command: Co
     dataset = Dataset.open(lake, "games")
     assert list(verify_dataset(dataset)) == []
     assert dataset.events_path in dataset.files()
-    assert [season_at(dataset, day * DAY) and season_at(dataset, day * DAY).name for day in (2, 3, 4, 5, 9)] == [
+    found = seasons(dataset)
+    assert [season_at(found, day * DAY) and season_at(found, day * DAY).name for day in (2, 3, 4, 5, 9)] == [
         None, "2026", "2026", "2027", "2027",
     ]  # fmt: skip
-    assert find_season(dataset, "current").name == "2027"
+    assert season_named(found, "current", ends_of(dataset), "games").name == "2027"
 
     command("season", "remove", "2026", "--dataset", "games", "--why", "a mistake")
     assert [row["name"] for row in listed(command)] == ["2027"]
@@ -155,7 +156,7 @@ def test_events__come_before_the_first_contest_of_their_time(lake: Lake) -> None
     dataset = Dataset.open(lake, "games")
     assert [(one.name, one.first_round) for one in seasons(dataset)] == [("early", 2), ("b", 2), ("a", 2), ("late", 6)]
     with pytest.raises(MissingError, match="no season 'never'"):
-        find_season(dataset, "never")
+        season_named(seasons(dataset), "never", ends_of(dataset), "games")
 
 
 def test_older_releases__stop_at_a_data_set_with_events(lake: Lake) -> None:
