@@ -122,6 +122,7 @@ class LiveRuns:
     between two groups of matches.
 
     ``rules``: what matches may have; for :func:`.matches.match.read_match`.
+    ``append_seconds``: of the appends of all groups to the log.
     """
 
     def __init__(
@@ -137,6 +138,7 @@ class LiveRuns:
         self._runs, self._log, self._options, self._writer = runs, log, options, writer
         self.rules: MatchRules = runs.rules
         self.lock = RLock()
+        self.append_seconds = 0.0
         self._received, self._minute, self._new_players = now, 0, 0
         self._boards = {run: Leaderboard() for run in runs.names}
 
@@ -251,7 +253,11 @@ class LiveRuns:
         if new:
             accepted = [matches[at] for at in new.values()]
             entries = [entry_of(matches[at], by[at] if by else "") for at in new.values()]
-            first = self._log.append(entries, received)
+            began = time.perf_counter()
+            try:
+                first = self._log.append(entries, received)
+            finally:
+                self.append_seconds += time.perf_counter() - began
             with self.lock:
                 results = self._runs.rate(first, accepted, received)
             for number, (at, match) in enumerate(zip(new.values(), accepted, strict=True)):

@@ -52,7 +52,7 @@ def main() -> None:
     from ranklake.flows.live.engine import LiveRuns
     from ranklake.flows.live.log.opening import open_log
     from ranklake.flows.live.matches.match import read_match
-    from ranklake.flows.live.service import running, service, timed_log  # noqa: F401
+    from ranklake.flows.live.service import running, service  # noqa: F401
     from ranklake.flows.rating.resolve import resolve_runs
     from ranklake.storage import Lake
 

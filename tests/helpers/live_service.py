@@ -15,7 +15,6 @@ from ranklake.flows.live.engine import LiveOptions, LiveRuns
 from ranklake.flows.live.log.records import Entry
 from ranklake.flows.live.service.running import ServiceOptions
 from ranklake.flows.live.service.service import Service
-from ranklake.flows.live.service.timed_log import TimedLog
 from ranklake.flows.live.service.tokens import Access
 from ranklake.flows.live.service.writer import Opened
 from ranklake.storage import Lake
@@ -71,9 +70,8 @@ def live_service(
 
     @contextmanager
     def opening() -> Iterator[Opened]:
-        timed = TimedLog(log)
-        with LiveRuns.open(lake, configs, timed, live or LiveOptions(), now=clock()) as opened:
-            yield Opened(opened, timed)
+        with LiveRuns.open(lake, configs, log, live or LiveOptions(), now=clock()) as opened:
+            yield Opened(opened, log)
 
     service = Service(
         runs, opening, ServiceOptions(access=access or Access(None), **options), ready.set, ready.set, clock

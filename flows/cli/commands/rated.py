@@ -103,7 +103,6 @@ def rated(
     from ...live.engine import LiveOptions, LiveRuns
     from ...live.log.opening import open_log
     from ...live.matches.match import MatchLimits
-    from ...live.service.timed_log import TimedLog
     from ...live.service.writer import Opened
     from ...rating.resolve import resolve_runs
 
@@ -118,7 +117,7 @@ def rated(
 
     @contextmanager
     def opening() -> Iterator[Opened]:
-        kept = TimedLog(open_log(log, configs[0].dataset, ids_seconds=dedup_window, steal=steal))
+        kept = open_log(log, configs[0].dataset, ids_seconds=dedup_window, steal=steal)
         try:
             with LiveRuns.open(opened, configs, kept, live, steal=steal) as runs:
                 yield Opened(runs, kept)

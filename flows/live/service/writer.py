@@ -16,14 +16,13 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...http.server.problems import Problem
-from ..log.records import LogUnavailableError
+from ..log.records import Log, LogUnavailableError
 from ..matches.match import MatchError
 from .events import Event
 
 if TYPE_CHECKING:
     from ..engine import LiveRuns, Reply
     from ..matches.match import Match
-    from .timed_log import TimedLog
 
 _LOG = logging.getLogger(__name__)
 _TICK_SECONDS = 0.5  # at most, between two looks for ended periods
@@ -35,7 +34,7 @@ class Opened(NamedTuple):
     """Runs with their log."""
 
     runs: LiveRuns
-    log: TimedLog
+    log: Log
 
 
 Change: TypeAlias = Callable[["LiveRuns"], Event]
@@ -232,10 +231,10 @@ class Writer:
             if call is not None:
                 return call(found.runs)
             matches = [match for job in jobs for match in job.matches]
-            began, appended = time.perf_counter(), found.log.seconds
+            began, appended = time.perf_counter(), found.runs.append_seconds
             names = [job.by for job in jobs for _ in job.matches]
             replies = found.runs.accept(matches, names, self._clock())
-            appended = found.log.seconds - appended
+            appended = found.runs.append_seconds - appended
             return Group(replies, appended, time.perf_counter() - began - appended)
         except (LogUnavailableError, MatchError) as error:
             return error
