@@ -102,7 +102,7 @@ class OpenedRuns:
         """Take a record that rates no match: a change, or a match that is removed."""
         self._reset(record.received)
         period = self._open_period(record.sequence, record.received)
-        period.others.append(record.sequence)
+        period.others.append(record)
         period.last = self.last = record.sequence
         self.banned = with_bans(self.banned, [record])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -21,11 +21,11 @@ from ...engines.threads import Threads
 from ...maintenance.verify import replay_last
 from ...rating.config import RunConfig
 from ...sources.games.periods import period_name
-from ..log.records import Log
+from ..log.records import Log, Record
 from ..matches.outcomes import Outcomes
 from .calendar import PeriodLength, period_end
 from .commits import rewrite_period, write_period, write_rounds
-from .logged import Tail, matches_between, period_bounds, read_tail, with_bans
+from .logged import Tail, matches_between, period_bounds, read_tail
 from .period import LivePeriod
 from .record import LiveRecord, WrittenPeriod, read_record
 
@@ -79,7 +79,8 @@ class PeriodWriter:
         removed = self._correct(record, tail)
         for number, first, last, others in period_bounds(tail, self._length, self._resets, removed):
             if period_end(number, self._length) <= now:
-                self._write_period(number, first, last, others)
+                changes = [record for record in tail.changes if first <= record.sequence <= last]
+                self._write_period(number, first, last, others, changes)
         return tail
 
     def correct(self) -> None:
@@ -158,7 +159,8 @@ class PeriodWriter:
     def _write(self, period: LivePeriod) -> tuple[LiveRecord, str]:
         """Write a period; returns the record, and how rounds computed again differ, if they do."""
         difference = ""
-        record = self._write_period(period.number, period.first, period.last, tuple(period.others))
+        others = tuple(record.sequence for record in period.others)
+        record = self._write_period(period.number, period.first, period.last, others, period.others)
         for run, config in self._configs.items():
             outcomes = period.outcomes.get(run, Outcomes())
             write_rounds(self._leases[run], self._lake, config, outcomes, period.copies[run].columns())
@@ -168,11 +170,11 @@ class PeriodWriter:
                 difference = next(iter(problems), "")
         return record, difference
 
-    def _write_period(self, number: int, first: int, last: int, others: tuple[int, ...]) -> LiveRecord:
+    def _write_period(
+        self, number: int, first: int, last: int, others: tuple[int, ...], changes: Iterable[Record]
+    ) -> LiveRecord:
         name, end = period_name(number, self._length), period_end(number, self._length)
         written = WrittenPeriod(name, first, last, end, others)
         matches = matches_between(self._log, first, last, others)
-        before, _ = read_record(self._lake, self._dataset)
-        banned = with_bans(before.banned, (next(iter(self._log.read(other))) for other in others))
         facts = self._lease, self._lake, self._dataset, self._kind
-        return write_period(*facts, written, matches, self._covariates, banned)
+        return write_period(*facts, written, matches, self._covariates, changes)

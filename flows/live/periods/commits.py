@@ -32,8 +32,10 @@ from ...rating.learning import Learning
 from ...rating.plan import Plan
 from ...rating.rate import RateOptions, checked_plan, store_apart, truncated_run
 from ...rating.rating_pass import unrated_batch
+from ..log.records import Record
 from ..matches.outcomes import Outcomes
 from ..matches.rounds import Accepted, contest_of, period_of
+from .logged import with_bans
 from .record import LiveRecord, WrittenPeriod, read_record, record_path
 
 
@@ -45,13 +47,13 @@ def write_period(
     written: WrittenPeriod,
     matches: Iterable[Sequence[Accepted]],
     covariates: tuple[str, ...],
-    banned: Iterable[str],
+    changes: Iterable[Record],
 ) -> LiveRecord:
     """Add a period of the log to the data set; again without effect if it is there.
 
     ``written``: the period. Where another source has a period of its name, a number is added to the name.
     ``matches``: its matches, in parts that are read one after the other.
-    ``banned``: the banned players after it.
+    ``changes``: its other records, some of which ban players.
     Returns the record of the log with the period.
     """
     before, version = read_record(lake, dataset)
@@ -63,7 +65,7 @@ def write_period(
             own = _named(period_of(written.name, chain([first], parts), covariates), _digests(lake, dataset))
             written = replace_struct(written, name=own.contest_id)
             ingest.add(own)
-        record = before.with_period(written, banned)
+        record = before.with_period(written, with_bans(before.banned, changes))
         ingest.record(record_path(dataset), msgspec.json.encode(record), version)
     return record
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..log.records import Record
 from ..matches.beliefs import Rated
 from ..matches.copies import BeliefsCopy
 from ..matches.outcomes import Outcomes
@@ -17,7 +18,7 @@ class LivePeriod:
     ``number``: of the period, see :mod:`.calendar`.
     ``first``, ``last``: sequence numbers of its first and last record.
     ``places``: the place of each match among those of the period, by id.
-    ``others``: sequence numbers of records that are no matches.
+    ``others``: its records that rate no match.
     ``outcomes``: the results, by run.
     ``copies``: of the beliefs at its end, by run; made when it ends.
     """
@@ -26,7 +27,7 @@ class LivePeriod:
     first: int
     last: int
     places: dict[str, int] = field(default_factory=dict)
-    others: list[int] = field(default_factory=list)
+    others: list[Record] = field(default_factory=list)
     outcomes: dict[str, Outcomes] = field(default_factory=dict)
     copies: dict[str, BeliefsCopy] = field(default_factory=dict)
 
